@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from studies.additions import Additions
+from studies.extra import Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,4 +130,4 @@ class Family:
     checks: Sequence[MethodCheck]
 
 
-FAMILIES: Additions[Family] = Additions()
+FAMILIES: Kind[Family] = Kind("promises")

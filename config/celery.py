@@ -22,7 +22,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from kombu.transport import TRANSPORT_ALIASES
 
-from extras import TASKS
+from extras import modules
 from studies.jobs.queueing import queue
 
 logger = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ def restart_jobs() -> None:
     from analysis.tasks import tidy_report_jobs
     from studies.tasks import tidy_imports
 
-    of_extras = [import_module(module).tidy for module in TASKS]
+    of_extras = [import_module(module).tidy for module in modules("tasks", settings.EXTRAS)]
     for tidy in (tidy_imports, tidy_report_jobs, *of_extras):
         tidy()
 

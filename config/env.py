@@ -7,11 +7,13 @@ The casts below turn text into a value, or raise `ValueError` saying what it mus
 
 import contextlib
 import io
+import logging
 import os
 import re
 import secrets
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+logger = logging.getLogger(__name__)
 DOTENV = Path(os.environ.get("DOTENV_FILE") or Path(__file__).resolve().parent.parent / ".env")
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
@@ -105,6 +108,21 @@ def one_of(*choices: str) -> Callable[[str], str]:
 def words(value: str) -> list[str]:
     """Words separated by commas."""
     return [word for part in value.split(",") if (word := part.strip())]
+
+
+def outside_extras() -> dict[str, str]:
+    """The extras that installed packages bring: their package, and the address of the manifest.
+
+    A package registers as an entry point of the group `thirdperson.extras`: “package.module:NAME”.
+    """
+    brought = {}
+    for point in entry_points(group="thirdperson.extras"):
+        package = point.module.partition(".")[0]
+        if find_spec(package) is None:
+            logger.error("The extra %s was left out: there is no package %s.", point.name, package)
+        else:
+            brought[package] = point.value
+    return brought
 
 
 def key_variables(value: str) -> list[str]:

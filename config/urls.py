@@ -1,6 +1,5 @@
 """Every address of the site."""
 
-from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import include, path
@@ -10,6 +9,7 @@ from analysis.pages import disagreement_views
 from annotation.prolific.pages.views import webhook
 from api.gateway import gateway
 from config.health import healthz
+from studies.extra import addresses
 from studies.pages import urls as study_urls
 from studies.pages.accounts import credential_views
 from studies.pages.accounts import views as account_views
@@ -56,11 +56,7 @@ urlpatterns = [
 ]
 # Address prefixes of extras, each with its module of addresses. They come after participants'
 # addresses, and before patterns that match any word.
-urlpatterns[1:1] = [
-    path(start, include(module))
-    for app in apps.get_app_configs()
-    for start, module in getattr(app, "addresses", {}).items()
-]
+urlpatterns[1:1] = [path(start, include(module)) for start, module in addresses()]
 
 handler400 = "annotation.participants.error_pages.bad_request"
 handler403 = "annotation.participants.error_pages.permission_denied"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from studies.additions import Additions
+from studies.extra import Kind
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -81,7 +81,7 @@ class RunDelivery:
         return None
 
 
-MORE: Additions[RunDelivery] = Additions()
+MORE: Kind[RunDelivery] = Kind("runs", "deliveries")
 
 
 def by_batch() -> RunDelivery | None:

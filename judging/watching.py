@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from judging.engine.interface import RequestWatch
-from studies.additions import Additions
+from studies.extra import Kind
 
 if TYPE_CHECKING:
     from judging.models import JudgeRun
@@ -21,7 +21,7 @@ class RunWatcher(Protocol):
         """Entered while a worker asks some questions of a run; None watches no request."""
 
 
-MORE: Additions[RunWatcher] = Additions()
+MORE: Kind[RunWatcher] = Kind("runs", "observers")
 
 
 @contextmanager

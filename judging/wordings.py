@@ -17,7 +17,7 @@ from judging.prompts.asking import Asking
 from judging.protocols.framings import OBSERVER, framing
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.registry import protocol
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Item, Side, Study
 from studies.prompts import PROMPT_LANGUAGE, base_of, prompt_languages
 from studies.services.studies import check_seen, lock_study, record
@@ -147,7 +147,7 @@ class WordingSource:
     view: str
 
 
-MORE: Additions[WordingSource] = Additions()
+MORE: Kind[WordingSource] = Kind("importers", "wordings")
 
 
 @transaction.atomic

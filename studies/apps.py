@@ -9,16 +9,9 @@ class StudiesConfig(AppConfig):
         from django.contrib.auth.signals import user_logged_in
         from django.db.models.signals import pre_delete
 
-        from studies.importers.uploads import content_of
-        from studies.pages import overview_views, views, workbench
         from studies.pages.signed_in import begin_session
-        from studies.services import whole_studies
         from studies.services.studies import keep_name
 
         # Every way of deleting an account, and of signing in, sends these signals.
         pre_delete.connect(keep_name, sender=User, dispatch_uid="keep_name")
         user_logged_in.connect(begin_session, dispatch_uid="begin_session")
-        whole_studies.register_content(content_of)
-        workbench.register_own_pages()
-        overview_views.register_setup()
-        views.register_updated()

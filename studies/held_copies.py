@@ -10,7 +10,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Study
 
 
@@ -62,4 +62,4 @@ class HeldBy:
     find: Callable[[Study, str], Collection[str]] = lambda _study, _text: ()
 
 
-MORE: Additions[HeldBy] = Additions()
+MORE: Kind[HeldBy] = Kind("holdings", "person")

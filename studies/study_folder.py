@@ -9,8 +9,8 @@ from typing import IO, Any, Protocol, TypeVar
 
 from django.contrib.auth.models import User
 
-from studies.additions import Additions
 from studies.errors import StudyError
+from studies.extra import Kind
 from studies.importers.files.bundle import File, file_at
 from studies.importers.files.faults import MAX_BYTES
 from studies.importers.files.lines import document
@@ -132,7 +132,7 @@ class StudyFilePart(Protocol):
         ...
 
 
-MORE: Additions[StudyFilePart] = Additions()
+MORE: Kind[StudyFilePart] = Kind("files", "study")
 
 
 def to_toml(content: dict[str, Any]) -> str:

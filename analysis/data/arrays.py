@@ -60,6 +60,11 @@ class StudyFacts:
     question: str
     item_languages: tuple[str, ...] = ()
     asks_own_answers: bool = False
+    extras: tuple[str, ...] = ()
+    """Names of the extras that are on, sorted."""
+
+    def has_extra(self, name: str) -> bool:
+        return name in self.extras
 
 
 @dataclass(frozen=True)

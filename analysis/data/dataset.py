@@ -179,7 +179,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
             row[-1]: index for index, row in enumerate(row for row in rows if row[0] in kept)
         }
     data = with_juries(data, juries_of(study))
-    readers = READERS.among([DRAW]) if view.is_empty else [DRAW]
+    readers = READERS.of(study) if view.is_empty else [DRAW]
     read = ((each.name, each.read(study, data, position)) for each in readers)
     return replace(data, extras={name: extra for name, extra in read if extra is not None})
 
@@ -251,6 +251,7 @@ def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
         asks_own_answers=study.asks_own_answers,
         question=wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question,
         item_languages=tuple(item_languages(study)),
+        extras=tuple(sorted(study.extras)),
     )
 
 

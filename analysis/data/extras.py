@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from studies.additions import Additions
+from studies.extra import Kind
 
 if TYPE_CHECKING:
     from analysis.data.arrays import Dataset, Extra
@@ -27,7 +27,7 @@ class ExtraReader:
     read: Callable[[Study, Dataset, Mapping[int, int]], Extra | None]
 
 
-READERS: Additions[ExtraReader] = Additions()
+READERS: Kind[ExtraReader] = Kind("readers")
 
 
 @dataclass(frozen=True)
@@ -43,4 +43,4 @@ class AnswerWords:
     reasons: Callable[[Collection[int]], Mapping[int, Sequence[tuple[str, str]]]]
 
 
-ANSWER_WORDS: Additions[AnswerWords] = Additions()
+ANSWER_WORDS: Kind[AnswerWords] = Kind("readers", "words")

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from judging.protocols.framings import OBSERVER
-from studies.additions import Additions
+from studies.extra import Kind
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -128,7 +128,7 @@ class PlanKeeper(Protocol):
 
 
 # At most one.
-KEEPERS: Additions[PlanKeeper] = Additions()
+KEEPERS: Kind[PlanKeeper] = Kind("reports", "plans")
 
 
 def keeper() -> PlanKeeper | None:

@@ -13,7 +13,7 @@ from django.db.models import Count, F, Q, QuerySet
 
 from analysis.data.item_comparisons import ItemVerdicts, mark_of
 from analysis.models import ComparedItem, Comparison, ItemNote
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models.studies import Study
 from studies.prompts import BANDS
 
@@ -80,7 +80,7 @@ class ItemSet:
     items: Callable[[Study, str], QuerySet[Any] | None]
 
 
-MORE: Additions[ItemSet] = Additions()
+MORE: Kind[ItemSet] = Kind("readers", "item_sets")
 
 
 def facts_of(item: ItemVerdicts, *, threshold: int) -> PatternFact:

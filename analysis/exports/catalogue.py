@@ -20,8 +20,8 @@ from analysis.exports.rows import (
 )
 from analysis.exports.table_files import MORE_FORMATS, ExportTableFile, OnRows
 from analysis.models import Report
-from studies.additions import Additions
 from studies.exporters.items import item_cells, item_rows, may_redistribute
+from studies.extra import Kind
 from studies.models.studies import Study
 
 _PLAIN = ("jsonl", "csv", "parquet", "xlsx")
@@ -84,7 +84,7 @@ class ExportTable:
     counts: tuple[str, ...] = ("main_items",)
 
 
-MORE: Additions[ExportTable] = Additions()
+MORE: Kind[ExportTable] = Kind("exports")
 
 
 def _told_nobody(doubts: list[str]) -> None:
@@ -123,7 +123,7 @@ class ExportFolder:
     is_blind: bool = False
 
 
-MORE_FOLDERS: Additions[ExportFolder] = Additions()
+MORE_FOLDERS: Kind[ExportFolder] = Kind("exports", "folders")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class StudyDocument:
     follows_answers: bool = False
 
 
-DOCUMENTS: Additions[StudyDocument] = Additions()
+DOCUMENTS: Kind[StudyDocument] = Kind("files", "bundle")
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class BundleDescription:
     texts: Callable[[BundleContents, Path], Mapping[str, str]]
 
 
-DESCRIPTIONS: Additions[BundleDescription] = Additions()
+DESCRIPTIONS: Kind[BundleDescription] = Kind("files", "descriptions")
 
 
 def added_folder(what: str) -> ExportFolder | None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.exports.columns import Column, ColumnKind
-from studies.additions import Additions
 from studies.exporters.tables import CsvWriter, csv_cells, workbook
+from studies.extra import Kind
 from studies.models.studies import Study
 
 ExportRow = dict[str, Any]
@@ -87,7 +87,7 @@ class ExportFormat:
     missing: Callable[[], str] = lambda: ""
 
 
-MORE_FORMATS: Additions[ExportFormat] = Additions()
+MORE_FORMATS: Kind[ExportFormat] = Kind("exports", "formats")
 
 
 def added_format(name: str) -> ExportFormat | None:

@@ -16,7 +16,7 @@ from analysis.lifecycle.storage import check_parameters, registered, report_dir
 from analysis.models import Report
 from analysis.report.words import run_name
 from analysis.tasks import build_report
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.jobs.retry import same_job
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
@@ -76,7 +76,7 @@ class GivenOut:
     end: Callable[[Report, User], object]
 
 
-GIVEN_OUT: Additions[GivenOut] = Additions()
+GIVEN_OUT: Kind[GivenOut] = Kind("reports", "links")
 
 
 @transaction.atomic

@@ -7,21 +7,14 @@ from typing import Any
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from analysis.audit.job import items_task, opening_checks
 from analysis.models import Export, Report
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models.studies import Study
 from studies.pages.workbench import (
     Mark,
     Need,
     SectionPage,
-    marks,
-    needs,
-    register_pages,
-    section_pages,
-    setup_tasks,
 )
-from studies.services import studies
 
 
 @dataclass(frozen=True)
@@ -36,7 +29,7 @@ class ReportPart:
     context: Callable[[Report], Mapping[str, Any]]
 
 
-REPORT_PARTS: Additions[ReportPart] = Additions()
+REPORT_PARTS: Kind[ReportPart] = Kind("parts", "report")
 
 
 def reports_mark(study: Study) -> list[Mark]:
@@ -79,15 +72,3 @@ def report_needs(study: Study) -> Iterator[Need]:
     if state.first() == Export.State.FAILED:
         address = reverse("exports:list", args=[study.slug])
         yield Need("The newest export could not be written.", address, "Look at exports")
-
-
-def register() -> None:
-    needs.register(report_needs)
-    section_pages.register(report_pages)
-    section_pages.register(audit_page)
-    setup_tasks.register(items_task)
-    studies.register_launch_checks(opening_checks)
-    marks.register(reports_mark)
-    register_pages("report", "analysis:", "disagreements:")
-    register_pages("exports", "exports:")
-    register_pages("items", "audit:")

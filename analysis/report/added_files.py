@@ -9,7 +9,7 @@ from datetime import date as Date
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from studies.additions import Additions
+from studies.extra import Kind
 
 if TYPE_CHECKING:
     from analysis.data.arrays import Dataset
@@ -68,8 +68,8 @@ class ArticleWriter(Protocol):
         """Write the files to `folder`, replacing old ones; return their paths."""
 
 
-MORE: Additions[AddedFiles] = Additions()
-ARTICLE_WRITERS: Additions[ArticleWriter] = Additions()
+MORE: Kind[AddedFiles] = Kind("files", "report")
+ARTICLE_WRITERS: Kind[ArticleWriter] = Kind("files", "article")
 
 
 def of_pages() -> list[AddedFiles]:

@@ -16,17 +16,20 @@ from analysis.data.frozen_plan import keeper
 from analysis.report.figures import Figure
 from analysis.report.registration import main_part, registration
 from analysis.report.report_json import Json, steps
-from analysis.report.rules import MORE_CHAPTERS, PLOTLY_VERSION, method_changes
+from analysis.report.rules import CHAPTERS, PLOTLY_VERSION, method_changes
 from analysis.report.section import (
     Analysis,
+    IsOn,
     NumberSource,
     ReportJson,
     Section,
     Sentence,
     SentencePlace,
     attempted,
+    everything,
     merge,
     of_extras,
+    on_in,
     with_parts,
 )
 from analysis.report.sections.ablations import Ablations
@@ -46,7 +49,7 @@ from studies.prompts import BANDS
 from studies.version import version
 
 # In reading order; extras add theirs in `analysis.report.rules`.
-SECTIONS: list[Section] = [
+OWN: tuple[Section, ...] = (
     ViewSection(),
     Glance(),
     Accuracy(),
@@ -60,7 +63,7 @@ SECTIONS: list[Section] = [
     Methods(),
     LimitsSection(),
     Downloads(),
-]
+)
 
 SCHEMA = "thirdperson.report/1"
 # The parts that read the data, compute the numbers and draw the figures.
@@ -102,7 +105,8 @@ def build_report(
     report = frame(study)
     failed: list[str] = []
     on_progress(5, "Counting votes.")
-    order = in_order_of_computing()
+    is_on = on_in(report)
+    order = in_order_of_computing(is_on)
     progress = steps(on_progress, 10, 90)
     for done, section in enumerate(order):
         progress(done / len(order), f"Computing {section.name.replace('_', ' ')}.")
@@ -115,7 +119,7 @@ def build_report(
     plans = keeper()
     part = plans.alone(study) if plans else None
     report["registration"] = registration(
-        study, report, analyses(), None if part is None else _headline_of(part, order), asked
+        study, report, analyses(is_on), None if part is None else _headline_of(part, order), asked
     )
     report["limitations"] = [
         {"limit": sentence.code, "text": str(sentence.text)}
@@ -127,7 +131,7 @@ def build_report(
 def main_results(data: Dataset, *, seed: int, threshold: int, bootstrap: int) -> Json:
     """The headline and the accuracies of a report, without the rest of it."""
     study = ReportedStudy(data, threshold, seed, bootstrap)
-    return main_part(_headline_of(study, in_order_of_computing()))
+    return main_part(_headline_of(study, in_order_of_computing(data.study.has_extra)))
 
 
 def _headline_of(study: ReportedStudy, order: Sequence[Section]) -> Json:
@@ -166,27 +170,33 @@ def frame(study: ReportedStudy) -> Json:
             {"slug": b.slug, "name": b.name, "from": b.low, "to": b.high, "meaning": b.definition}
             for b in BANDS
         ],
-        "software": software(),
+        "software": software(data.study.extras),
     }
 
 
 @cache
-def software() -> Json:
+def software(extras: tuple[str, ...]) -> Json:
     """Versions of the software; `code` is a hash of the lines that computed the report."""
-    versions = {"thirdperson": version(), "code": _code(), "python": platform.python_version()}
+    versions = {
+        "thirdperson": version(),
+        "code": _code(extras),
+        "python": platform.python_version(),
+    }
     versions["methods"] = method_changes()[0].date
     installed = {name: metadata.version(name) for name in PACKAGES}
     return versions | installed | {"plotly": PLOTLY_VERSION}
 
 
-def _code() -> str:
+def _code(extras: Sequence[str]) -> str:
     """A hash of the modules that read the data and compute the numbers, independent of git.
 
-    It includes all modules of extras that have a chapter or a part of one.
+    It includes all modules of those extras that have a chapter or a part of one.
     """
     app = Path(__file__).resolve().parents[1]
     found = [path for part in COMPUTING for path in app.glob(part)]
-    for folder in {Path(getfile(type(section))).resolve().parent for section in of_extras()}:
+    for folder in {
+        Path(getfile(type(section))).resolve().parent for section in of_extras(extras.__contains__)
+    }:
         found += [path for path in folder.rglob("*.py") if "migrations" not in path.parts]
     digest = hashlib.sha256()
     for path in sorted(found):
@@ -198,6 +208,7 @@ def _study(data: Dataset) -> Json:
     study = data.study
     return {
         "slug": study.slug,
+        "extras": list(study.extras),
         "title": study.title,
         "task": study.task,
         "question": study.question,
@@ -240,19 +251,20 @@ def _inputs(data: Dataset) -> Json:
 Content = TypeVar("Content")
 
 
-def all_chapters() -> list[Section]:
-    """The chapters of the core and of extras, in reading order."""
-    return MORE_CHAPTERS.among(SECTIONS)
+def all_chapters(is_on: IsOn) -> list[Section]:
+    """The chapters of the core and of extras that are on, in reading order."""
+    return CHAPTERS.where(is_on)
 
 
-def sections() -> list[Section]:
+def sections(is_on: IsOn = everything) -> list[Section]:
     """Every section and part, in reading order."""
-    return list(with_parts(all_chapters()))
+    return list(with_parts(all_chapters(is_on), is_on))
 
 
 def made_sections(report: ReportJson) -> list[Section]:
     """The sections with a part of report.json; failed sections have none."""
-    return [section for section in sections() if section.name not in report.get("failed_parts", ())]
+    failed = report.get("failed_parts", ())
+    return [section for section in sections(on_in(report)) if section.name not in failed]
 
 
 def _each(
@@ -266,9 +278,9 @@ def _each(
     return [] if made is None else made
 
 
-def in_order_of_computing() -> list[Section]:
+def in_order_of_computing(is_on: IsOn = everything) -> list[Section]:
     """The sections, each after those that it needs."""
-    named = {section.name: section for section in sections()}
+    named = {section.name: section for section in sections(is_on)}
     # A chapter may need a section of an extra that is not installed.
     needs = {
         name: [other for other in section.needs if other in named]
@@ -277,16 +289,16 @@ def in_order_of_computing() -> list[Section]:
     return [named[name] for name in TopologicalSorter(needs).static_order()]
 
 
-def analyses() -> list[Analysis]:
+def analyses(is_on: IsOn = everything) -> list[Analysis]:
     """The analyses that a plan can name; parts of extras add to those of the core."""
     found: dict[str, Analysis] = {}
-    for one in (analysis for section in sections() for analysis in section.analyses):
+    for one in (analysis for section in sections(is_on) for analysis in section.analyses):
         found[one.code] = found[one.code] + one if one.code in found else one
     return list(found.values())
 
 
-def all_sources() -> list[NumberSource]:
-    return [source for section in sections() for source in section.sources]
+def all_sources(is_on: IsOn) -> list[NumberSource]:
+    return [source for section in sections(is_on) for source in section.sources]
 
 
 def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str, Table]:
@@ -297,7 +309,9 @@ def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str,
     made = [table for s in made_sections(report) for table in _each(s, s.tables, report, failed)]
     sentences = list(all_sentences(report))
     sources = attempted(
-        lambda: sources_table(report, sentences, all_sources()), part="sources", failed=failed
+        lambda: sources_table(report, sentences, all_sources(on_in(report))),
+        part="sources",
+        failed=failed,
     )
     if sources is not None:
         made.append(sources)
@@ -308,7 +322,7 @@ def all_figures(report: ReportJson, failed: list[str] | None = None) -> dict[str
     """Every figure that has something to draw, by name."""
     made = [plot for s in made_sections(report) for plot in _each(s, s.figures, report, failed)]
     found = {figure.name: figure for figure in made if figure is not None}
-    for section in of_extras():
+    for section in of_extras(on_in(report)):
         if (figure := found.get(section.redraws)) is not None:
             again = attempted(
                 partial(section.redraw, figure, report), part=section.name, failed=failed

@@ -20,12 +20,13 @@ from analysis.report.build import all_chapters, all_figures, all_sentences, all_
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import Figure
 from analysis.report.registration import mark_of
-from analysis.report.rules import MORE_PARTS, PLOTLY
+from analysis.report.rules import PLOTLY, parts_of
 from analysis.report.section import (
     ReportPage,
     Section,
     SentencePlace,
     attempted,
+    on_in,
     part_words,
     with_parts,
 )
@@ -130,7 +131,9 @@ def render_html(
         "links": links,
         "packed": [],
     }
-    needed = [section for section in all_chapters() if _is_needed(section, report, failed)]
+    needed = [
+        section for section in all_chapters(on_in(report)) if _is_needed(section, report, failed)
+    ]
     folded = next((section for section in needed if not section.is_open), None)
     chapters = [
         Chapter(
@@ -189,7 +192,8 @@ def _body(
 
 def _added(section: Section, page: ReportPage) -> Iterator[tuple[Figure | None, ShownTable | None]]:
     """What parts of extras show in a chapter: figures with their tables, and tables."""
-    shown = [pattern for part in MORE_PARTS[section.name] for pattern in part.shows]
+    is_on = on_in(page.report)
+    shown = [pattern for part in parts_of(section.name).added(is_on) for pattern in part.shows]
     made = dict.fromkeys([*page.figures, *page.tables])
     for name in (name for pattern in shown for name in fnmatch.filter(made, pattern)):
         figure, table = page.figures.get(name), page.tables.get(name)
@@ -201,7 +205,7 @@ def _added(section: Section, page: ReportPage) -> Iterator[tuple[Figure | None, 
 
 def _findings(section: Section, report: Mapping[str, Any]) -> list[Text]:
     """The statements at the top of a chapter: findings of the section and its parts."""
-    parts = {part.name for part in with_parts([section])}
+    parts = {part.name for part in with_parts([section], on_in(report))}
     return [one.text for one in all_sentences(report, "finding", of=parts)]
 
 

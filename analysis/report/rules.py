@@ -7,7 +7,6 @@ extra adds its chapter or parts, and the labels of its analyses.
 import re
 import tomllib
 from argparse import ArgumentParser
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from analysis.errors import BadParameters
-from studies.additions import Additions
+from studies.extra import Kind, mapped
 
 if TYPE_CHECKING:
     from analysis.data.arrays import Dataset
@@ -40,7 +39,7 @@ FOLDS = 5  # of items, for corrected certainty
 TARGET = 0.8
 
 
-ANALYSES = {
+USUAL_ANALYSES = {
     "accuracy": "Accuracy of people and judges",
     "certain": "Accuracy of each side where it is certain",
     "difference": "Judge minus majority of people, in general and for these annotators",
@@ -55,15 +54,22 @@ ANALYSES = {
     "ablations": "Accuracy lost with less of the persona",
     "position": "Whether the side of the screen matters",
 }
-# Those of the core, to which extras add rarer ones.
-USUAL_ANALYSES = tuple(ANALYSES)
 
 
-MORE_CHAPTERS: "Additions[Section]" = Additions()
+def analysis_titles() -> dict[str, str]:
+    """Titles of the analyses of the core and of extras, by their code."""
+    return USUAL_ANALYSES | mapped("analyses")
+
+
+CHAPTERS: "Kind[Section]" = Kind("chapters")
 # Pages of their own, made from report.json.
-MORE_PAGES: "Additions[OwnPage]" = Additions()
-# Parts by the name of the chapter that they belong to.
-MORE_PARTS: "defaultdict[str, Additions[Section]]" = defaultdict(Additions)
+MORE_PAGES: "Kind[OwnPage]" = Kind("reports", "pages")
+
+
+@cache
+def parts_of(chapter: str) -> "Kind[Section]":
+    """The parts of a chapter that are not of its own section."""
+    return Kind("chapters", chapter)
 
 
 class SeveralStudies(Protocol):
@@ -92,7 +98,7 @@ class SeveralStudies(Protocol):
         """
 
 
-SEVERAL_STUDIES: Additions[SeveralStudies] = Additions()
+SEVERAL_STUDIES: Kind[SeveralStudies] = Kind("reports", "several")
 
 
 def several_studies() -> SeveralStudies:

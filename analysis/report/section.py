@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from analysis.report.figures import Figure
 from analysis.report.report_json import Json, ReportJson
-from analysis.report.rules import ANALYSES, MORE_CHAPTERS, MORE_PARTS
+from analysis.report.rules import CHAPTERS, analysis_titles, parts_of
 from analysis.report.sentences import Text
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import ShownTable, Table
@@ -43,7 +43,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One of `ANALYSES`: the tables and the keys of report.json that show it.
+    """One of `analysis_titles()`: the tables and the keys of report.json that show it.
 
     `paths` are prefixes of paths in report.json, with `*` for any list position; `uses` names the
     parameters that change its numbers. It was computed if one of its `main` numbers is defined, or,
@@ -58,7 +58,7 @@ class Analysis:
 
     @property
     def label(self) -> str:
-        return ANALYSES[self.code]
+        return analysis_titles()[self.code]
 
     def __add__(self, other: "Analysis") -> "Analysis":
         """The analysis with what a part of an extra adds to it."""
@@ -179,18 +179,32 @@ class Section:
         return {}
 
 
-def with_parts(sections: Iterable[Section]) -> Iterator[Section]:
+# Whether the extra of this name is on.
+IsOn = Callable[[str], bool]
+
+
+def everything(extra: str) -> bool:
+    return True
+
+
+def on_in(report: ReportJson) -> IsOn:
+    """Which extras a report has: all, in one that does not say, which an older version built."""
+    names = report["study"].get("extras")
+    return everything if names is None else frozenset(names).__contains__
+
+
+def with_parts(sections: Iterable[Section], is_on: IsOn = everything) -> Iterator[Section]:
     """Every section, followed by its parts."""
     for section in sections:
         yield section
-        yield from MORE_PARTS[section.name].among(section.parts)
+        yield from parts_of(section.name).among(section.parts, is_on)
 
 
-def of_extras() -> Iterator["Section"]:
-    """The chapters of extras, and their parts of chapters of the core."""
-    yield from MORE_CHAPTERS
-    for parts in MORE_PARTS.values():
-        yield from parts
+def of_extras(is_on: IsOn = everything) -> Iterator["Section"]:
+    """The chapters of extras, and their parts of chapters."""
+    yield from CHAPTERS.added(is_on)
+    for chapter in CHAPTERS.where(is_on):
+        yield from parts_of(chapter.name).added(is_on)
 
 
 def attempted(

@@ -5,6 +5,7 @@ from typing import Any
 
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import TOO_SMALL
+from studies.extra import mapped
 from studies.prompts import base_of, language_name
 
 
@@ -207,7 +208,7 @@ REASONS = {
 
 
 def reason(code: str | None) -> str:
-    return REASONS.get(code or "", code or "")
+    return REASONS.get(code or "") or mapped("reasons").get(code or "", code or "")
 
 
 def threshold_words(report: ReportJson) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from annotation.models import Annotation, Assignment
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Study
 
 
@@ -59,7 +59,7 @@ class AddedQuestions:
     form_for: Callable[[Study], AddedForm | None]
 
 
-MORE: Additions[AddedQuestions] = Additions()
+MORE: Kind[AddedQuestions] = Kind("steps", "questions")
 
 
 def added_forms(study: Study) -> Sequence[AddedForm]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from studies.additions import Additions
+from studies.extra import Kind
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -54,6 +54,6 @@ class ShownAgain:
     items: Callable[[Annotator], QuerySet[Item]]
 
 
-STEPS: Additions[AddedStep] = Additions()
-NOTES: Additions[EndNote] = Additions()
-AGAIN: Additions[ShownAgain] = Additions()
+STEPS: Kind[AddedStep] = Kind("steps")
+NOTES: Kind[EndNote] = Kind("steps", "notes")
+AGAIN: Kind[ShownAgain] = Kind("steps", "again")

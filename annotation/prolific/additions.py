@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Study
 
 
@@ -23,7 +23,7 @@ class ProlificAction:
     looks_itself: bool = False
 
 
-ACTIONS: Additions[ProlificAction] = Additions()
+ACTIONS: Kind[ProlificAction] = Kind("recruiting", "actions")
 
 
 @dataclass(frozen=True)
@@ -35,4 +35,4 @@ class ProlificPart:
     template: str
 
 
-PARTS: Additions[ProlificPart] = Additions()
+PARTS: Kind[ProlificPart] = Kind("recruiting", "pages")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotation.models import Annotator
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Study
 
 
@@ -23,7 +23,7 @@ class Audience:
     draft: Callable[[Study], str] = lambda study: ""
 
 
-AUDIENCES: Additions[Audience] = Additions()
+AUDIENCES: Kind[Audience] = Kind("recruiting", "audiences")
 ONE_PERSON = "annotator-"
 
 
@@ -35,7 +35,7 @@ class WritingPage:
     address: Callable[[Study, str], str]
 
 
-WRITING_PAGES: Additions[WritingPage] = Additions()
+WRITING_PAGES: Kind[WritingPage] = Kind("recruiting", "writing")
 
 
 def address_to_write(study: Study, audience: str) -> str:

@@ -52,7 +52,6 @@ from studies.pages.responses import REFUSED
 from studies.pages.workbench import (
     SetupTask,
     TaskState,
-    setup_tasks,
 )
 from studies.prompts import base_of, language_name
 from studies.selectors import get_study
@@ -418,7 +417,3 @@ def text_tasks(study: Study) -> Iterator[SetupTask]:
             f"Fill in {number} placeholder{'' if number == 1 else 's'}, first “{first}”",
             reverse("people:texts", args=[study.slug]),
         )
-
-
-def register() -> None:
-    setup_tasks.register(text_tasks)

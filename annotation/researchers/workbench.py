@@ -25,9 +25,7 @@ from annotation.prolific.api.credentials import credentials_in
 from annotation.prolific.api.transport import NotConfigured
 from annotation.prolific.launch.launch import plan_of
 from annotation.prolific.launch.shares import places_of
-from annotation.prolific.pages.views import launch_route
 from annotation.quality import RULES, quality_of
-from annotation.researchers.opening_checks import opening_checks
 from annotation.researchers.recruitment_needs import recruitment_needs
 from annotation.researchers.selectors import (
     Coverage,
@@ -49,18 +47,8 @@ from studies.pages.workbench import (
     SectionPage,
     SetupTask,
     TaskState,
-    cards,
-    launch_parts,
-    launch_routes,
-    marks,
-    needs,
     once,
-    register_column,
-    register_pages,
-    section_pages,
-    setup_tasks,
 )
-from studies.services import studies
 from studies.statements.kept_figures import kept
 
 # Only the annotators who ended last are checked for flags, as many as a usual study has.
@@ -388,20 +376,3 @@ def arrivals(studies: Sequence[Study]) -> dict[int, ListCell]:
         .annotate(came=Max("created_at"), ended=Max("ended_at"))
     )
     return {pk: ListCell(when=max(filter(None, (came, ended)))) for pk, came, ended in rows}
-
-
-def register() -> None:
-    register_column("answers", imported_answers)
-    register_column("quota", quota_cells)
-    register_column("cost", cost_cells)
-    register_column("updated", arrivals)
-    setup_tasks.register(annotator_tasks)
-    launch_parts.register(the_sum)
-    launch_routes.register(launch_route)
-    studies.register_launch_checks(opening_checks)
-    marks.register(annotators_mark)
-    section_pages.register(annotator_pages)
-    cards.register(annotator_cards)
-    needs.register(annotator_needs)
-    register_pages("annotators", "people:")
-    register_pages("items", "people:faulty-items")

@@ -27,7 +27,7 @@ from annotation.seats.side_order import (
     mix_in,
     spread_groups,
 )
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Item, Side, Study
 
 
@@ -46,7 +46,7 @@ class VersionRule(Protocol):
         """
 
 
-VERSIONS: Additions[VersionRule] = Additions()
+VERSIONS: Kind[VersionRule] = Kind("seat_rules", "versions")
 
 # With one of these statuses, a participant has no place on the platform, without a rejection.
 LEFT = frozenset({"RETURNED", "TIMED-OUT", "SCREENED OUT", "PARTIALLY APPROVED"})
@@ -162,7 +162,7 @@ class SameItems:
     items: Callable[[Annotator], Collection[int]]
 
 
-SAME_ITEMS: Additions[SameItems] = Additions()
+SAME_ITEMS: Kind[SameItems] = Kind("seat_rules", "same_items")
 
 
 def _same_again(annotator: Annotator, wanted: int) -> list[Item]:

@@ -45,7 +45,7 @@ from annotation.services.identities import (
     identity_hash,
     identity_hashes,
 )
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Study
 from studies.services.accounts.sign_ins import Limit
 from studies.services.studies import check_seen, lock_study, record, seen_of
@@ -63,7 +63,7 @@ class AtArrival:
     arrived: Callable[[Annotator], object]
 
 
-ARRIVALS: Additions[AtArrival] = Additions()
+ARRIVALS: Kind[AtArrival] = Kind("events", "arrived")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from annotation.errors import AlreadyEnded, PlacesError, Unfinished, WrongStep
 from annotation.models import Annotation, Annotator, AnnotatorEvent, Draft
 from annotation.seats import flow, quotas
 from annotation.services.identities import forget_person
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Study
 from studies.services.studies import lock_study, record
 from studies.statements import clock
@@ -29,7 +29,7 @@ class AtEnd:
     withdrew: Callable[[Annotator], object]
 
 
-MORE: Additions[AtEnd] = Additions()
+MORE: Kind[AtEnd] = Kind("events", "ended")
 State = Annotator.State
 _COMPLETING = {State.ANNOTATING, State.TIMED_OUT, State.RETURNED}
 

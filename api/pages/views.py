@@ -18,7 +18,7 @@ from api.webhooks import WebhookError
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED
-from studies.pages.workbench import SectionPage, register_pages, section_pages
+from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
 
 _PER_PAGE = 50
@@ -139,8 +139,3 @@ def _page(
 def webhook_pages(study: Study) -> list[SectionPage]:
     address = reverse("webhooks:list", args=[study.slug])
     return [SectionPage("settings", "Webhooks", address, for_editors=True)]
-
-
-def register() -> None:
-    section_pages.register(webhook_pages)
-    register_pages("settings", "webhooks:list", "webhooks:add", "webhooks:webhook")

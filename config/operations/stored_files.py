@@ -9,7 +9,7 @@ from django.utils.module_loading import import_string
 
 from analysis.models import Export, Report
 from config.env import files
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.file_storage.storage import FilesStorage, Stored, draft_folder, files_storage
 from studies.jobs.models import Job
 from studies.models import ImportJob, MediaFile, Upload
@@ -24,20 +24,20 @@ class KindOfFiles:
     tables: tuple[type[Any], ...]
 
 
-_OWN = [
+OWN: tuple[KindOfFiles, ...] = (
     KindOfFiles("reports", "Reports", (Report,)),
     KindOfFiles("exports", "Exports", (Export,)),
     KindOfFiles("media", "Pictures and sounds of items", (MediaFile,)),
     KindOfFiles("imports", "Uploaded files of imports", (ImportJob, Upload)),
-]
-MORE: Additions[KindOfFiles] = Additions()
+)
+KINDS: Kind[KindOfFiles] = Kind("files", "kinds")
 # The files of a row in one of these states are deleted.
 _WITHOUT_FILES = (Job.State.FAILED, Job.State.GONE)
 
 
 def kinds_of_files() -> list[KindOfFiles]:
     """The kinds of the core and of extras."""
-    return MORE.among(_OWN)
+    return list(KINDS)
 
 
 def kept_in() -> dict[str, tuple[type[Any], ...]]:

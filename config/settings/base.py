@@ -17,15 +17,14 @@ from config.env import (
     key_variables,
     mail_server,
     one_of,
+    outside_extras,
     read_dotenv,
     secret_key,
     sqlite,
     whole_number,
     words,
 )
-from extras import APPS as EXTRAS
-from extras import SETTINGS as OF_EXTRAS
-from extras import TASKS
+from extras import NAMES, modules
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 read_dotenv()
@@ -54,6 +53,21 @@ CSRF_TRUSTED_ORIGINS = env.list(
     "CSRF_TRUSTED_ORIGINS", cast=str.strip, default=[PUBLIC_BASE_URL] if _https else []
 )
 
+# Extras that this installation does not have, although they are in the folder.
+EXTRAS_LEFT_OUT = env("EXTRAS_LEFT_OUT", cast=words, default=[])
+EXTRAS = [name for name in NAMES if name not in EXTRAS_LEFT_OUT]
+_packages = outside_extras()
+# Manifests of the core, of the extras and of packages outside, each with its package.
+MANIFESTS = [
+    "config.core:CORE",
+    *(f"extras.{name}.extra:EXTRA" for name in EXTRAS),
+    *_packages.values(),
+]
+# Extras that are on in a new study; “all” for every one.
+EXTRAS_OF_NEW_STUDIES = env("EXTRAS_OF_NEW_STUDIES", cast=words, default=[])
+# Whether a failing extra stops a page or a report, as in tests, or only its own part.
+FAILURES_OF_EXTRAS_STOP = False
+
 INSTALLED_APPS = [
     "config.operations",
     "studies",
@@ -61,7 +75,8 @@ INSTALLED_APPS = [
     "judging",
     "analysis",
     "api",
-    *EXTRAS,
+    *(f"extras.{name}" for name in EXTRAS),
+    *_packages,
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -225,9 +240,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
         "schedule": 3600.0,
     },
     "tidy-report-jobs": {"task": "analysis.tasks.tidy_report_jobs", "schedule": 60.0},
-    **{f"{module}.tidy": {"task": f"{module}.tidy", "schedule": 60.0} for module in TASKS},
+    **{
+        f"{module}.tidy": {"task": f"{module}.tidy", "schedule": 60.0}
+        for module in modules("tasks", EXTRAS)
+    },
 }
-for _module in OF_EXTRAS:
+for _module in modules("settings", EXTRAS):
     _own = vars(import_module(_module)).items()
     globals().update({name: value for name, value in _own if name.isupper()})
 # How many days an export can be downloaded; one that names annotators only for a day.

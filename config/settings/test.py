@@ -23,6 +23,8 @@ from config.settings.base import *  # noqa: E402  it reads VAR_DIR
 # Its `flush` empties the tables after a test that committed.
 INSTALLED_APPS = ["tests.emptying", *INSTALLED_APPS]
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+FAILURES_OF_EXTRAS_STOP = True
+EXTRAS_OF_NEW_STUDIES = ["all"]
 WHITENOISE_USE_FINDERS = True
 STATIC_ROOT = None  # type: ignore[assignment]  # files are found in their source folders
 WHITENOISE_AUTOREFRESH = True

@@ -28,10 +28,12 @@ from studies.jobs.retry import queue_again, start_over
 from studies.jobs.runner import JobProgress, carry_out
 from studies.models import Item, Side, Study
 from studies.prompts import slots_of, wording
+from studies.services.related_studies import KindOfCopy
 from studies.services.studies import lock_study, record
 from studies.texts.normalisation import digest, fold, storable
 
 SOURCE = "advice_arms"  # the key in a linked study's source, and in the notes of its items
+COPIES = KindOfCopy(SOURCE, "with and without advice", "whose items have no advice")
 SEED = 20240701
 MOST_ROUNDS, MOST_WORDS = 4, 200
 _SHORTEST = 40  # letters of an argument

@@ -26,7 +26,7 @@ from extras.advice.arguing import (
     spent,
     transcripts,
 )
-from extras.advice.arms import advice_of, arms_study, with_beliefs
+from extras.advice.arms import advice_of, arms_study
 from extras.advice.models import Argument, ArgumentJob, Arm
 from extras.advice.tasks import write_arguments
 from judging.errors import JudgingError
@@ -37,9 +37,8 @@ from studies.jobs.retry import job_status
 from studies.models import Item, Membership, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import SectionPage, register_pages, section_pages
+from studies.pages.workbench import SectionPage
 from studies.selectors import get_study, studies_for
-from studies.services import related_studies
 
 _ARMS = [
     (Arm.DEBATE.value, "Debate: two models, each for one response"),
@@ -269,12 +268,3 @@ def pages(study: Study) -> list[SectionPage]:
         return []
     address = reverse("advice:debates", args=[study.slug])
     return [SectionPage("items", "Debates", address, for_editors=True)]
-
-
-def register() -> None:
-    section_pages.register(pages)
-    register_pages("items", "advice:debates")
-    related_studies.register_copies(
-        SOURCE, copy="with and without advice", origin="whose items have no advice"
-    )
-    related_studies.register(with_beliefs)

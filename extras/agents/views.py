@@ -22,9 +22,8 @@ from extras.agents.proposals import (
 )
 from studies.models.studies import Membership, Study
 from studies.pages.listing import role_of
-from studies.pages.workbench import Need, SectionPage, needs, register_pages, section_pages
+from studies.pages.workbench import Need, SectionPage
 from studies.selectors import get_study
-from studies.services import whole_studies
 from studies.services.whole_studies import StudyContent
 
 _DECIDED_SHOWN = 50
@@ -100,10 +99,3 @@ def pages_of(study: Study) -> list[SectionPage]:
 def content_of(study: Study) -> StudyContent:
     n = Proposal.objects.filter(study=study).count()
     return StudyContent([("proposals by agents", n)] if n else [])
-
-
-def register() -> None:
-    needs.register(needs_of)
-    section_pages.register(pages_of)
-    register_pages("settings", "agents:")
-    whole_studies.register_content(content_of)

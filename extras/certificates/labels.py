@@ -15,6 +15,7 @@ from analysis.data.item_texts import item_facts
 from extras.certificates.passports import Passport, PassportError
 from studies.exporters.tables import CsvWriter
 from studies.models.studies import Study
+from studies.services.related_studies import KindOfCopy
 from studies.services.studies import record
 from studies.services.whole_studies import copy_study
 
@@ -33,6 +34,7 @@ COLUMNS = (
 )
 # The note that says why an item is in the new study.
 NOTE = "routed"
+COPIES = KindOfCopy(NOTE, "items left to people", "whose items a judge labelled")
 LABELLED, LEFT = "labelled", "left"
 REASONS = {
     "below_threshold": "the signal is below the threshold",

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.errors import AnalysisError
-from extras.certificates.labels import COLUMNS, NOTE, Division, LabelRow, route_rest
+from extras.certificates.labels import COLUMNS, Division, LabelRow, route_rest
 from extras.certificates.models import BY, Certificate, Labelling
 from extras.certificates.passports import read_passport
 from extras.certificates.tasks import certify_judge, label_items
@@ -26,10 +26,8 @@ from studies.models.studies import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import csv_response
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import SectionPage, register_pages, section_pages
+from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
-from studies.services import whole_studies
-from studies.services.related_studies import register_copies
 from studies.services.studies import lock_study, record
 from studies.services.whole_studies import StudyContent
 
@@ -350,10 +348,3 @@ def content_of(study: Study) -> StudyContent:
             "A certificate or its labels are being computed. Wait until they are finished."
         )
     return StudyContent([("certificates", certificates.count())], obstacles)
-
-
-def register() -> None:
-    section_pages.register(pages_of)
-    register_pages("report", "certificates:")
-    whole_studies.register_content(content_of)
-    register_copies(NOTE, copy="items left to people", origin="whose items a judge labelled")

@@ -63,7 +63,11 @@ def _is_of_another_version(found: Any, stored: Any) -> bool:
         same_data = found["inputs"]["hash"] == stored["inputs"]["hash"]
     except (KeyError, TypeError):
         return False
-    return code != software()["code"] and same_data and _agree({**found, "items": []}, stored)
+    return (
+        code != software(tuple(found["study"].get("extras", ())))["code"]
+        and same_data
+        and _agree({**found, "items": []}, stored)
+    )
 
 
 def _agree(one: Any, other: Any) -> bool:

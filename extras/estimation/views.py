@@ -15,7 +15,7 @@ from analysis.errors import AnalysisError
 from extras.estimation.item_draw import draw_by_judge, runs_with_certainty
 from studies.errors import StudyError
 from studies.models.studies import Membership, Study
-from studies.pages.workbench import SectionPage, register_pages, section_pages
+from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
 from studies.services.items import end_draw, has_begun
 
@@ -77,8 +77,3 @@ def _draw_page(
 def _draw_link(study: Study) -> list[SectionPage]:
     address = reverse("estimation:draw", args=[study.slug])
     return [SectionPage("items", "For annotators", address, True)]
-
-
-def register() -> None:
-    section_pages.register(_draw_link)
-    register_pages("items", "estimation:")

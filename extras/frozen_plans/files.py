@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from analysis.errors import AnalysisError
 from analysis.exports.catalogue import StudyDocument
 from analysis.exports.table_files import to_json
-from analysis.report.rules import ANALYSES
+from analysis.report.rules import analysis_titles
 from extras.frozen_plans.deviation_list import deviations_as_json, deviations_as_text
 from extras.frozen_plans.freezing import freeze_plan, parse_judge
 from extras.frozen_plans.plans import read_plan
@@ -48,7 +48,7 @@ class PlanFile:
         if not all(isinstance(code, str) for code in values["analyses"]):
             raise StudyError(f"{file}: analyses must be a list of codes in quotes.")
         # In the order in which a plan stores them; freezing refuses unknown ones.
-        values["analyses"].sort(key=[*ANALYSES, *values["analyses"]].index)
+        values["analyses"].sort(key=[*analysis_titles(), *values["analyses"]].index)
         try:
             runs = [_planned_run(row, file) for row in tables_of(content, "judge", where=file)]
             old = read_plan(study)

@@ -10,7 +10,7 @@ from django.db import transaction
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
 from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.storage import check_parameters
-from analysis.report.rules import ANALYSES, DEFAULT_BOOTSTRAP, DEFAULT_SEED, USUAL_ANALYSES
+from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, USUAL_ANALYSES, analysis_titles
 from extras.frozen_plans.models import AnalysisPlan
 from extras.frozen_plans.plans import (
     data_so_far,
@@ -63,7 +63,7 @@ def freeze_plan(
             "study": study.slug,
             "threshold": study.certainty_threshold if threshold is None else threshold,
             "margin": study.equivalence_margin if margin is None else margin,
-            "analyses": [code for code in ANALYSES if code in analyses],
+            "analyses": [code for code in analysis_titles() if code in analyses],
             "judges": [_sealed(study, judge) for judge in judges],
             "exclusions": exclusions.strip(),
             "hypotheses": hypotheses.strip(),
@@ -155,9 +155,9 @@ def _checked(content: dict[str, Any], *, asked: Sequence[str]) -> dict[str, Any]
     low, high = MARGIN_RANGE
     if not low <= content["margin"] <= high:
         raise BadParameters(f"The margin is {content['margin']}. Use {low} to {high}.")
-    if unknown := sorted(set(asked) - ANALYSES.keys()):
+    if unknown := sorted(set(asked) - analysis_titles().keys()):
         raise BadParameters(
-            f"There is no analysis “{unknown[0]}”. A plan can name: {', '.join(ANALYSES)}."
+            f"There is no analysis “{unknown[0]}”. A plan can name: {', '.join(analysis_titles())}."
         )
     if not content["analyses"]:
         raise BadParameters("Name at least one analysis in the plan.")

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.storage import BOOTSTRAP_RANGE, SEED_RANGE, registered
-from analysis.report.rules import ANALYSES
+from analysis.report.rules import analysis_titles
 from extras.frozen_plans.deviation_list import (
     LONGEST_REASON,
     deviations_as_json,
@@ -49,7 +49,7 @@ class PlanForm(forms.Form):
     )
     analyses = forms.MultipleChoiceField(
         label="Analyses",
-        choices=lambda: list(ANALYSES.items()),
+        choices=lambda: list(analysis_titles().items()),
         widget=forms.CheckboxSelectMultiple,
         help_text="The report marks all other analyses as explored.",
         error_messages={"required": "Choose at least one analysis."},
@@ -136,7 +136,9 @@ def _page(request: HttpRequest, study: Study, form: PlanForm, status: int = 200)
         "study": study,
         "plan": found,
         "planned": [
-            label for code, label in ANALYSES.items() if found and code in found.content["analyses"]
+            label
+            for code, label in analysis_titles().items()
+            if found and code in found.content["analyses"]
         ],
         "row": row,
         "tampered": tampered,

@@ -23,14 +23,11 @@ from studies.pages.workbench import (
     SectionPage,
     SetupTask,
     TaskState,
-    register_pages,
-    section_pages,
-    setup_tasks,
 )
 from studies.selectors import get_study
 from studies.services.studies import lock_study, record
-from studies.services.whole_studies import copy_rows, register_copier
-from studies.study_folder import MORE, Folder, to_toml, value_of
+from studies.services.whole_studies import copy_rows
+from studies.study_folder import Folder, to_toml, value_of
 
 FIELDS = ("strength", "scale", "criteria", "reason")
 _NOTHING = {"strength": False, "scale": 0, "criteria": False, "reason": str(ReasonAsked.NO)}
@@ -204,11 +201,3 @@ class GradedFile:
 
 
 FILE = GradedFile()
-
-
-def register() -> None:
-    setup_tasks.register(setup_task)
-    section_pages.register(pages)
-    register_pages("settings", "graded:questions")
-    register_copier(copy_questions)
-    MORE.add("extras.graded.setup:FILE")

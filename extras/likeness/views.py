@@ -17,7 +17,7 @@ from studies.held_copies import HeldBy, PersonIn
 from studies.jobs.queueing import queue
 from studies.jobs.retry import is_due, job_status, start_over
 from studies.models.studies import Study
-from studies.pages.workbench import PersonPart, SectionPage, register_pages, section_pages
+from studies.pages.workbench import PersonPart, SectionPage
 from studies.selectors import get_study
 
 _OLD_AFTER = timedelta(minutes=1)
@@ -93,8 +93,3 @@ def _forget(person: PersonIn) -> None:
 
 PERSON = PersonPart("likeness", "Errors shared with judges", _of_person)
 HELD = HeldBy("errors shared with judges", forget=_forget)
-
-
-def register() -> None:
-    section_pages.register(_pages)
-    register_pages("report", "likeness:")

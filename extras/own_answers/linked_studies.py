@@ -33,7 +33,7 @@ from studies.media.storage import StoredMedia
 from studies.models import Choice, Item, Membership, Persona, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import SectionPage, register_pages, section_pages
+from studies.pages.workbench import SectionPage
 from studies.personas import what_it_asks
 from studies.selectors import get_study, studies_for
 from studies.services.items import seat_items, study_content_hash
@@ -387,8 +387,3 @@ def _copies(person: PersonIn) -> Iterator[HeldCopy]:
 
 
 HELD = HeldBy("own_answers", copies=_copies)
-
-
-def register() -> None:
-    section_pages.register(annotator_pages)
-    register_pages("annotators", "own_people:")

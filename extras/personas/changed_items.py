@@ -26,10 +26,12 @@ from studies.models import Item, Membership, Persona, Study
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study
 from studies.services.items import seat_items, study_content_hash
+from studies.services.related_studies import KindOfCopy
 from studies.services.studies import record
 from studies.services.whole_studies import copy_study
 
 SOURCE = "counterfactual"  # the key in a study's source, and in the notes of changed items
+COPIES = KindOfCopy(SOURCE, "with changed personas", "whose personas it changes")
 StatedFact = Mapping[str, Any]
 MARK = ":changed-"  # between the key of an item or a persona and the feature that is changed
 

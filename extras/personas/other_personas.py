@@ -28,10 +28,12 @@ from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study, studies_for
 from studies.services.items import seat_items, study_content_hash
+from studies.services.related_studies import KindOfCopy
 from studies.services.studies import record
 from studies.services.whole_studies import copy_study
 
 SOURCE = "persona_signal"  # the key in a study's source, and in the notes of twins
+COPIES = KindOfCopy(SOURCE, "with other personas", "whose personas it exchanges")
 MARK = ":other-persona"  # after the key of an item, in that of its twin
 SEED = 20240701
 AT_ONCE = 5  # personas of a question that are drawn before more of it

@@ -14,7 +14,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from extras.personas import changed_items, other_personas
 from extras.personas.drafting import (
     ASKED,
     LONGEST,
@@ -34,9 +33,8 @@ from studies.importers.items.storage import why_not
 from studies.jobs.retry import Retry, job_status
 from studies.models import Membership, Study
 from studies.pages.responses import REFUSED
-from studies.pages.workbench import SectionPage, register_pages, section_pages
+from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
-from studies.services.related_studies import register_copies
 
 PER_PAGE = 10
 
@@ -139,16 +137,3 @@ def pages(study: Study) -> list[SectionPage]:
         SectionPage("items", "Other personas", others, for_editors=True),
         SectionPage("judges", "Profile texts", texts, for_editors=True),
     ]
-
-
-def register() -> None:
-    section_pages.register(pages)
-    register_pages("items", "personas:changed-personas")
-    register_pages("items", "personas:other-personas")
-    register_pages("judges", "personas:")
-    register_copies(
-        changed_items.SOURCE, copy="with changed personas", origin="whose personas it changes"
-    )
-    register_copies(
-        other_personas.SOURCE, copy="with other personas", origin="whose personas it exchanges"
-    )

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from django.apps import apps
+from django.conf import settings
 from django.db.models import QuerySet
 
 from analysis.data.item_comparisons import runs_to_compare
 from analysis.errors import BadParameters
 from annotation.prolific.money import with_fees
-from extras.planning.apps import PlanningConfig
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
 from judging.runs.costs import estimate_run, usage_of
@@ -67,8 +66,7 @@ def rates_of(study: Study) -> Rates:
     paid = with_fees(study, 1_000_000)
     if paid is not None:
         return Rates(Decimal(paid - 1_000_000) / 1_000_000, Decimal(0), is_stated=True)
-    mine = cast(PlanningConfig, apps.get_app_config("planning"))
-    return Rates(mine.recruiting_fee, mine.recruiting_tax)
+    return Rates(settings.RECRUITING_FEE, settings.RECRUITING_TAX)
 
 
 def cost_of(study: Study, people: int, rates: Rates, judges: Decimal | None) -> dict[str, Any]:

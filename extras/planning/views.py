@@ -27,11 +27,6 @@ from studies.pages.workbench import (
     SectionPage,
     SetupTask,
     TaskState,
-    cards,
-    launch_parts,
-    register_pages,
-    section_pages,
-    setup_tasks,
 )
 from studies.selectors import get_study, studies_for
 from studies.services.items import expected_time
@@ -93,15 +88,6 @@ def pages(study: Study) -> list[SectionPage]:
         ),
         SectionPage("report", "Watched comparison", reverse("planning:watched", args=[study.slug])),
     ]
-
-
-def register() -> None:
-    launch_parts.register(on_launch)
-    setup_tasks.register(plan_task)
-    cards.register(on_monitor)
-    section_pages.register(pages)
-    register_pages("report", "planning:watched")
-    register_pages("annotators", "planning:forecast")
 
 
 WHOLE = ("items", "answers", "per_annotator", "judges")

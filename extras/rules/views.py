@@ -40,7 +40,7 @@ from studies.jobs.retry import job_status
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED
-from studies.pages.workbench import SectionPage, register_pages, section_pages
+from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
 
 FEWEST_READ, MOST_READ, USUAL_READ = 40, 2_000, 250
@@ -238,8 +238,3 @@ def pages(study: Study) -> list[SectionPage]:
     return [
         SectionPage("report", "Why they disagree", reverse("rules:why", args=[study.slug])),
     ]
-
-
-def register() -> None:
-    section_pages.register(pages)
-    register_pages("report", "rules:")

@@ -27,7 +27,7 @@ from studies.models import Study
 from studies.services.studies import lock_study, record
 from studies.study_folder import MORE, Content, Folder, StudyFilePart
 
-_PARTS: list[StudyFilePart] = [
+PARTS: tuple[StudyFilePart, ...] = (
     ItemsFile(),
     SourceFile(),
     DrawFile(),
@@ -35,12 +35,12 @@ _PARTS: list[StudyFilePart] = [
     Comprehension(),
     Judges(),
     Wordings(),
-]
+)
 
 
 def registered() -> list[StudyFilePart]:
     """Every part, in the order in which they are applied."""
-    return MORE.among(_PARTS)
+    return list(MORE)
 
 
 def files_of(study: Study) -> Iterator[tuple[str, Content]]:

@@ -20,7 +20,7 @@ from judging.runs.costs import CampaignEstimate, estimate_plan
 from studies.errors import StudyError
 from studies.models import Item, Membership, Study
 from studies.pages.responses import REFUSED
-from studies.pages.workbench import SectionPage, register_pages, section_pages
+from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
 
 PROBES = ("identical", "empty", "other-persona", "injection")
@@ -87,8 +87,3 @@ def datasheet(request: HttpRequest, slug: str) -> HttpResponse:
 def pages(study: Study) -> list[SectionPage]:
     address = reverse("validation:datasheet", args=[study.slug])
     return [SectionPage("judges", "Datasheet", address, for_editors=True)]
-
-
-def register() -> None:
-    section_pages.register(pages)
-    register_pages("judges", "validation:")

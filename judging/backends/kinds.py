@@ -4,20 +4,20 @@ from judging.backends.backend import BackendKind, ReplayKind
 from judging.backends.decisions import DecisionsKind
 from judging.backends.openai import OpenAIKind
 from judging.errors import BadJudge
-from studies.additions import Additions
+from studies.extra import Kind
 
-BACKENDS: list[BackendKind] = [
+OWN: tuple[BackendKind, ...] = (
     OpenAIKind(),
     DecisionsKind(),
     ReplayKind(),
-]
-MORE: Additions[BackendKind] = Additions()
+)
+BACKENDS: Kind[BackendKind] = Kind("backends")
 DEFAULT = OpenAIKind.name
 
 
 def backend_kinds() -> list[BackendKind]:
     """The backends of the core and of extras, as commands and pages list them."""
-    return MORE.among(BACKENDS)
+    return list(BACKENDS)
 
 
 def backend_kind(name: str) -> BackendKind:

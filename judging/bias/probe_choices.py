@@ -36,7 +36,7 @@ from judging.engine.interface import Options, Verdict
 from judging.engine.messages import Message, Messages
 from judging.errors import NOT_ALLOWED, InvalidValue
 from judging.protocols.protocol import JudgingProtocol
-from studies.additions import Additions
+from studies.extra import Kind
 
 WARNING, REFLECTION = "warning", "reflection"
 MITIGATIONS = {
@@ -115,7 +115,7 @@ class Reflecting:
         return self.protocol.form()
 
 
-PROBES: list[BiasProbe] = [
+OWN: tuple[BiasProbe, ...] = (
     Length(),
     Formatting(),
     Sentiment(),
@@ -131,8 +131,8 @@ PROBES: list[BiasProbe] = [
     HideText(),
     HideHistory(),
     Examples(),
-]
-MORE: Additions[BiasProbe] = Additions()
+)
+PROBES: Kind[BiasProbe] = Kind("probes")
 NONE = "none"
 EVERY = "*"  # as a probe's option in a plan: once per feature
 LONGEST = 60
@@ -244,7 +244,7 @@ def _wrong(problem: str) -> InvalidValue:
 
 def known_probes() -> list[BiasProbe]:
     """The probes of the core and of extras."""
-    return MORE.among(PROBES)
+    return list(PROBES)
 
 
 def names() -> list[str]:

@@ -16,7 +16,7 @@ from judging.backends.backend import IMPORTED
 from judging.models import NANO, Judge, JudgeRun
 from judging.runs.structured_replies import offer_of
 from judging.selectors import RunProgress, RunRow, run_rows
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Study
 from studies.pages.workbench import (
     ListCell,
@@ -26,14 +26,7 @@ from studies.pages.workbench import (
     SectionPage,
     SetupTask,
     TaskState,
-    cards,
-    marks,
-    needs,
     once,
-    register_column,
-    register_pages,
-    section_pages,
-    setup_tasks,
 )
 from studies.statements import clock
 from studies.templatetags.humanize_numbers import dollars
@@ -54,7 +47,7 @@ class JuryAction:
     is_open: Callable[[Campaign, Jury], bool]
 
 
-JURY_ACTIONS: Additions[JuryAction] = Additions()
+JURY_ACTIONS: Kind[JuryAction] = Kind("parts", "campaign")
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,7 @@ class AddingHelp:
     ]
 
 
-ADDING_HELPS: Additions[AddingHelp] = Additions()
+ADDING_HELPS: Kind[AddingHelp] = Kind("parts", "add_judge")
 
 
 _MOST_JUDGES = 6
@@ -243,15 +236,3 @@ def run_pages(study: Study) -> list[SectionPage]:
         ),
         SectionPage("judges", "Wordings", reverse("judging:wordings", args=[study.slug])),
     ]
-
-
-def register() -> None:
-    register_column("judges", run_cells)
-    register_column("cost", spent_cells)
-    register_column("updated", latest_runs)
-    setup_tasks.register(judge_tasks)
-    marks.register(judges_mark)
-    cards.register(judge_cards)
-    needs.register(judge_needs)
-    section_pages.register(run_pages)
-    register_pages("judges", "judging:")

@@ -11,7 +11,7 @@ from judging.errors import BadRun
 from judging.protocols.protocol import Certainty, JudgingProtocol, Standard, Tie
 from judging.protocols.statements import readable
 from judging.protocols.texts import languages, texts
-from studies.additions import Additions
+from studies.extra import Kind
 
 _LAST = re.compile(r"\[\[\s*([AB])\s*\]\][\s.*_`]*\Z")
 _FIRST = re.compile(r"\A[\s*_`]*(?:\[\[)?\s*([AB])\s*(?:\]\]|[\s.:,*_`]*(?:\n|\Z))")
@@ -327,7 +327,7 @@ class SecondTurn(SecondQuestion):
 _NUMBER = Score100()
 
 
-PROTOCOLS: list[JudgingProtocol] = [
+OWN: tuple[JudgingProtocol, ...] = (
     Standard(),
     Certainty(),
     Tie(),
@@ -340,14 +340,14 @@ PROTOCOLS: list[JudgingProtocol] = [
     Levels(),
     SecondTurn(),
     PTrue(),
-]
-MORE: Additions[JudgingProtocol] = Additions()
+)
+PROTOCOLS: Kind[JudgingProtocol] = Kind("protocols")
 DEFAULT = Standard.name
 
 
 def protocols() -> list[JudgingProtocol]:
     """The protocols of the core and of extras, as commands and pages list them."""
-    return MORE.among(PROTOCOLS)
+    return list(PROTOCOLS)
 
 
 def protocol(name: str) -> JudgingProtocol:

@@ -17,7 +17,7 @@ from judging.protocols.registry import protocol
 from judging.runs.judges import check_name
 from judging.runs.start import parameters_key
 from studies import personas as feature_sets
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.importers.files.answer_rows import (
     AnswerRow,
     KeptRows,
@@ -98,7 +98,7 @@ class JudgmentFormat:
     read: Callable[[File, Study], JudgmentFile]
 
 
-MORE: Additions[JudgmentFormat] = Additions()
+MORE: Kind[JudgmentFormat] = Kind("importers", "judgments")
 
 
 def read_judgments(

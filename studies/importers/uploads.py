@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 
 from studies.errors import StudyError
+from studies.extra import Kind
 from studies.file_storage.storage import Stored
 from studies.importers.columns.mapping import ColumnMapping, guess, hash_of
 from studies.importers.columns.table_file import Head, beginning_of, read_head
@@ -39,18 +40,13 @@ INLINE_BYTES = 512 * 1024
 INLINE_SET_BYTES = 64 * 1024
 _LONGEST_NAME = 200  # bytes; file systems allow 255
 _WARNINGS_SHOWN = 10
-_followers: list[Callable[[Study], object]] = []
-
-
-def register(follower: Callable[[Study], object]) -> None:
-    """Add what another app does after an import; a second call changes nothing."""
-    if follower not in _followers:
-        _followers.append(follower)
+# What other apps do after an import.
+FOLLOWERS: Kind[Callable[[Study], object]] = Kind("events", "imported")
 
 
 def _follow(result: ImportResult) -> None:
     if result.created and not result.dry_run:
-        for follower in _followers:
+        for follower in FOLLOWERS:
             follower(result.study)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
 
-from studies.additions import Additions
+from studies.extra import Kind
 
 if TYPE_CHECKING:
     from studies.models.studies import Study
@@ -41,7 +41,7 @@ class AddedSettings(models.Model):
         return cls._default_manager.filter(study=study.pk).first() or cls(study=study)
 
 
-SECTIONS: Additions[type[AddedSettings]] = Additions()
+SECTIONS: Kind[type[AddedSettings]] = Kind("holdings", "settings")
 
 
 def added_fields() -> dict[str, "models.Field[Any, Any]"]:

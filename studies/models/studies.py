@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.functional import cached_property
 
+from studies.extra import extras_of_new_studies, of_installation
 from studies.models.added_settings import clean_added
 from studies.models.keys import export_key, public_id, study_seed
 from studies.statements import clock
@@ -169,6 +170,12 @@ class Study(models.Model):
     consent = models.TextField(blank=True, help_text="Markdown; empty uses the default text.")
     debrief = models.TextField(blank=True, help_text="Markdown; empty uses the default text.")
     ai_policy = models.TextField(blank=True, help_text="What annotators are told about AI tools.")
+    extras = models.JSONField(
+        default=extras_of_new_studies,
+        blank=True,
+        editable=False,
+        help_text="Names of the extras that are on.",
+    )
     source = models.JSONField(default=dict, blank=True, help_text="Where the items come from.")
     sharing = models.JSONField(
         default=dict,
@@ -228,6 +235,10 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def has_extra(self, name: str) -> bool:
+        """Whether an extra is on; those of the installation are on everywhere."""
+        return name in self.extras or name in of_installation()
 
     @property
     def asks_own_answers(self) -> bool:

@@ -146,10 +146,6 @@ def _texts(study: Study, settings: str) -> SetupTask:
     return SetupTask("texts", title, state, words, f"{settings}#id_{next(iter(missing))}")
 
 
-def register_setup() -> None:
-    setup_tasks.register(study_tasks)
-
-
 _TITLES = {
     "answers": "Answers",
     "quota": "Quota",

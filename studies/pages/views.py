@@ -20,7 +20,7 @@ from studies.media.storage import open_file
 from studies.models import Item, MediaFile, Study, StudyLog
 from studies.pages.listing import ARCHIVED, ITEM_SORTS, SORTS, find_items, list_studies
 from studies.pages.responses import LongList, csv_response
-from studies.pages.workbench import LIST_PARTS, ListCell, column_cells, register_column
+from studies.pages.workbench import LIST_PARTS, ListCell, column_cells
 from studies.selectors import get_study
 
 
@@ -72,10 +72,6 @@ def logged(studies: Sequence[Study]) -> dict[int, ListCell]:
         .annotate(latest=Max("created_at"))
     )
     return {pk: ListCell(when=latest) for pk, latest in rows}
-
-
-def register_updated() -> None:
-    register_column("updated", logged)
 
 
 _PER_PAGE = 50

@@ -1,7 +1,6 @@
 """The frame of every page of a study: seven sections, and what each app adds to them.
 
-An app registers its sources when it is ready. A source is a function of the study that returns what
-the app shows now. Sources of marks run for every page of a study, so each makes at most two
+A source is a function of the study that returns what an app shows now; manifests name them. Sources of marks run for every page of a study, so each makes at most two
 queries.
 """
 
@@ -14,7 +13,7 @@ from django.contrib.auth.models import User
 from django.db.models import TextChoices
 from django.urls import reverse
 
-from studies.additions import Additions
+from studies.extra import Kind, mapped, results
 from studies.models import Item, Study
 from studies.services.studies import LaunchCheck
 from studies.statements.kept_figures import kept
@@ -113,28 +112,23 @@ class MonitorCard:
 Entry = TypeVar("Entry")
 
 
-class Registry(Generic[Entry]):
-    """Sources of one kind of entry, in registration order."""
+class Sources(Generic[Entry]):
+    """Functions of a study that return what its pages show now."""
 
-    def __init__(self) -> None:
-        self._sources: list[Callable[[Study], Iterable[Entry]]] = []
-
-    def register(self, source: Callable[[Study], Iterable[Entry]]) -> None:
-        """Add a source; a second call with the same one changes nothing."""
-        if source not in self._sources:
-            self._sources.append(source)
+    def __init__(self, kind: str, at: str = "") -> None:
+        self._kind: Kind[Callable[[Study], Iterable[Entry]]] = Kind(kind, at)
 
     def of(self, study: Study) -> list[Entry]:
-        return [entry for source in self._sources for entry in source(study)]
+        return results(self._kind, study)
 
 
-marks: Registry[Mark] = Registry()
-setup_tasks: Registry[SetupTask] = Registry()
-needs: Registry[Need] = Registry()
-cards: Registry[MonitorCard] = Registry()
+marks: Sources[Mark] = Sources("workbench", "marks")
+setup_tasks: Sources[SetupTask] = Sources("workbench", "tasks")
+needs: Sources[Need] = Sources("workbench", "needs")
+cards: Sources[MonitorCard] = Sources("workbench", "cards")
 # Parts of the launch page, above the button that opens the study.
-launch_parts: Registry[MonitorCard] = Registry()
-section_pages: Registry[SectionPage] = Registry()
+launch_parts: Sources[MonitorCard] = Sources("workbench", "launch_parts")
+section_pages: Sources[SectionPage] = Sources("navigation")
 
 
 @dataclass(frozen=True)
@@ -151,7 +145,7 @@ class LaunchRoute:
     parts: Sequence[MonitorCard] = ()
 
 
-launch_routes: Registry[LaunchRoute] = Registry()
+launch_routes: Sources[LaunchRoute] = Sources("workbench", "launch_routes")
 
 
 @dataclass(frozen=True)
@@ -175,7 +169,7 @@ class ListPart:
     context: Callable[[User], Mapping[str, Any]]
 
 
-LIST_PARTS: Additions[ListPart] = Additions()
+LIST_PARTS: Kind[ListPart] = Kind("parts", "studies")
 
 
 @dataclass(frozen=True)
@@ -190,9 +184,9 @@ class PersonPart:
     address: Callable[[Study, str], str]
 
 
-PERSON_PARTS: Additions[PersonPart] = Additions()
+PERSON_PARTS: Kind[PersonPart] = Kind("parts", "person")
 # Pages for owners, each by a button.
-PERSON_PAGES: Additions[PersonPart] = Additions()
+PERSON_PAGES: Kind[PersonPart] = Kind("parts", "person_pages")
 
 
 @dataclass(frozen=True)
@@ -207,7 +201,7 @@ class ItemLink:
     address: Callable[[Study, str], str]
 
 
-ITEM_LINKS: Additions[ItemLink] = Additions()
+ITEM_LINKS: Kind[ItemLink] = Kind("parts", "item")
 
 
 @dataclass(frozen=True)
@@ -220,33 +214,27 @@ class PageLink:
 
 
 # Pages for everybody with an account, linked at the top of each page.
-MAIN_LINKS: Additions[PageLink] = Additions()
+MAIN_LINKS: Kind[PageLink] = Kind("parts", "main")
 # Pages for people without an account.
-SIGN_IN_LINKS: Additions[PageLink] = Additions()
+SIGN_IN_LINKS: Kind[PageLink] = Kind("parts", "sign_in")
 # Pages for superusers, in place of Django's admin.
-ADMINISTRATION: Additions[PageLink] = Additions()
+ADMINISTRATION: Kind[PageLink] = Kind("parts", "administration")
 
 # The columns that apps fill, by name. A source gets all studies of the page and returns cells by
 # the study's id, in a fixed number of queries.
 COLUMNS = ("answers", "quota", "judges", "cost", "updated")
-_column_sources: dict[str, list[Callable[[Sequence[Study]], Mapping[int, ListCell]]]] = {
-    name: [] for name in COLUMNS
+_columns: dict[str, Kind[Callable[[Sequence[Study]], Mapping[int, ListCell]]]] = {
+    name: Kind("workbench", f"column_{name}") for name in COLUMNS
 }
-
-
-def register_column(name: str, source: Callable[[Sequence[Study]], Mapping[int, ListCell]]) -> None:
-    """Add a source to a column of the list; a second call changes nothing."""
-    if source not in _column_sources[name]:
-        _column_sources[name].append(source)
 
 
 def column_cells(name: str, studies: Sequence[Study]) -> dict[int, list[ListCell]]:
     """The cells of a column, by the study's id; several apps may add to one cell."""
-    found: dict[int, list[ListCell]] = {study.pk: [] for study in studies}
-    for source in _column_sources[name]:
+    cells: dict[int, list[ListCell]] = {study.pk: [] for study in studies}
+    for source in _columns[name]:
         for pk, cell in source(studies).items():
-            found[pk].append(cell)
-    return found
+            cells[pk].append(cell)
+    return cells
 
 
 Found = TypeVar("Found")
@@ -260,19 +248,11 @@ def once(study: Study, name: str, find: Callable[[], Found]) -> Found:
     return known[name]
 
 
-# The section of a page, by the name of its address or the namespace before it.
-_SECTION_OF = {"studies:detail": "overview", "studies:launch": "overview"}
-
-
-def register_pages(section: str, *names: str) -> None:
-    """Mark `section` as current on pages with these names: “people:” for a whole namespace."""
-    _SECTION_OF.update(dict.fromkeys(names, section))
-
-
 def section_of(view_name: str) -> str:
     """The section that a page belongs to; empty for a page outside all of them."""
+    sections = mapped("sections")
     namespace = view_name.partition(":")[0]
-    return _SECTION_OF.get(view_name) or _SECTION_OF.get(f"{namespace}:", "")
+    return sections.get(view_name) or sections.get(f"{namespace}:", "")
 
 
 _SECTIONS = {
@@ -377,14 +357,3 @@ def _items(study: Study) -> int:
         count=lambda: Item.objects.filter(study=study).count(),
         rows=int,
     )
-
-
-def register_own_pages() -> None:
-    """Register what this app adds to its own pages."""
-    marks.register(items_mark)
-    section_pages.register(item_pages)
-    register_pages("items", "studies:items", "studies:item", "studies:import")
-    register_pages("items", "studies:import-job", "studies:import-columns")
-    section_pages.register(settings_pages)
-    own = "settings providers whole copy delete retention team team-invite team-hand-over"
-    register_pages("settings", *(f"studies:{name}" for name in own.split()))

@@ -18,10 +18,10 @@ from django.db.models import F
 from django.db.models.fields.json import KT
 from django.db.models.functions import Collate, Greatest
 from django.http import HttpRequest, HttpResponse
-from django.utils.module_loading import import_string
 from django.utils.translation import to_locale
 
 from studies.errors import FrozenStudy, StudyError
+from studies.extra import Kind
 from studies.models import Item, Study
 from studies.personas import profile_for, profile_text
 from studies.prompts import SETTINGS, wording_in
@@ -119,19 +119,14 @@ def sample_by_topic(
     return chosen
 
 
-_followers: list[Callable[[Study], Callable[[], None]]] = []
-
-
-def follow_seats(follower: Callable[[Study], Callable[[], None]]) -> None:
-    """Add what depends on a study's seats; it is called before a change, its result afterwards."""
-    if follower not in _followers:
-        _followers.append(follower)
+# What depends on a study's seats: called before a change, its result afterwards.
+FOLLOWERS: Kind[Callable[[Study], Callable[[], None]]] = Kind("events", "seats")
 
 
 @contextmanager
 def seats_changing(study: Study) -> Iterator[None]:
     """Let what depends on the seats of a locked study follow the change in the block."""
-    afterwards = [follower(study) for follower in _followers]
+    afterwards = [follower(study) for follower in FOLLOWERS]
     yield
     for follow in afterwards:
         follow()
@@ -398,18 +393,13 @@ def _effort(study: Study, item: Item) -> Effort:
     )
 
 
-_renderers: list[str] = []
-
-
-def register_preview(renderer: str) -> None:
-    """Register the function that renders such a page, when its app is ready."""
-    _renderers[:] = [renderer]
+PREVIEWS: Kind[Callable[..., HttpResponse]] = Kind("parts", "item_preview")
 
 
 def show_item(
     request: HttpRequest, *, study: Study, item: Item, number: int, total: int
 ) -> HttpResponse:
     """Show item `number` of `total`."""
-    render = import_string(_renderers[0])
-    page: HttpResponse = render(request, study=study, item=item, number=number, total=total)
+    render = next(iter(PREVIEWS))
+    page = render(request, study=study, item=item, number=number, total=total)
     return page

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q
 
+from studies.extra import Kind
 from studies.models import Study
 from studies.selectors import studies_for
 
@@ -18,27 +19,26 @@ class AssociatedStudy:
     words: str
 
 
-_sources: list[Callable[[Study], Iterable[AssociatedStudy]]] = []
-_copies: dict[str, tuple[str, str]] = {}
-
-
-def register(source: Callable[[Study], Iterable[AssociatedStudy]]) -> None:
-    """Add studies that rows of an app tie to a study; a second call changes nothing."""
-    if source not in _sources:
-        _sources.append(source)
-
-
-def register_copies(note: str, *, copy: str, origin: str) -> None:
-    """Add copies whose source has a `note` with the short name of the study they are `from`.
+@dataclass(frozen=True)
+class KindOfCopy:
+    """Copies whose source has a `note` with the short name of the study they are `from`.
 
     `copy` says what the copy is to its origin, and `origin` the other way.
     """
-    _copies[note] = copy, origin
+
+    note: str
+    copy: str
+    origin: str
+
+
+# Studies that rows of an app tie to a study.
+RELATED: Kind[Callable[[Study], Iterable[AssociatedStudy]]] = Kind("holdings", "related")
+COPIES: Kind[KindOfCopy] = Kind("holdings", "kinds_of_copies")
 
 
 def related_studies(study: Study) -> list[AssociatedStudy]:
     """Every study that belongs with this one directly."""
-    return [*_made_by_copying(study), *(each for find in _sources for each in find(study))]
+    return [*_made_by_copying(study), *(each for find in RELATED for each in find(study))]
 
 
 def related_to(study: Study, user: User | AnonymousUser) -> list[AssociatedStudy]:
@@ -59,16 +59,16 @@ def all_related(study: Study) -> set[int]:
 
 
 def _made_by_copying(study: Study) -> Iterable[AssociatedStudy]:
-    origins = {note: slug for note in _copies if (slug := _origin(study, note))}
+    origins = {kind.note: slug for kind in COPIES if (slug := _origin(study, kind.note))}
     wanted = Q(slug__in=origins.values())
-    for note in _copies:
-        wanted |= Q(**{f"source__{note}__from": study.slug})
+    for kind in COPIES:
+        wanted |= Q(**{f"source__{kind.note}__from": study.slug})
     for other in Study.objects.filter(wanted).exclude(pk=study.pk).order_by("pk"):
-        for note, (copy, origin) in _copies.items():
-            if _origin(other, note) == study.slug:
-                yield AssociatedStudy(other, copy)
-            elif origins.get(note) == other.slug:
-                yield AssociatedStudy(other, origin)
+        for kind in COPIES:
+            if _origin(other, kind.note) == study.slug:
+                yield AssociatedStudy(other, kind.copy)
+            elif origins.get(kind.note) == other.slug:
+                yield AssociatedStudy(other, kind.origin)
 
 
 def _origin(study: Study, note: str) -> str:

@@ -13,6 +13,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 
 from studies.errors import OpeningRefused, StaleVersion, StudyError
+from studies.extra import Kind
 from studies.models import Membership, Study, StudyLog
 from studies.models.added_settings import added_fields, store_added
 from studies.statements import clock
@@ -118,13 +119,8 @@ class StateNote(NamedTuple):
     is_problem: bool = False
 
 
-_followers: list[Callable[[Study, User | None], StateNote | None]] = []
-
-
-def follow_state(follower: Callable[[Study, User | None], StateNote | None]) -> None:
-    """Add a consequence of a change of state, such as stopping recruitment."""
-    if follower not in _followers:
-        _followers.append(follower)
+# Consequences of a change of state, such as stopping recruitment.
+FOLLOWERS: Kind[Callable[[Study, User | None], StateNote | None]] = Kind("events", "state")
 
 
 def change_state(
@@ -135,7 +131,7 @@ def change_state(
     Setting the current state again repeats the consequences.
     """
     study = set_state(study_id=study_id, state=state, user=user)
-    return study, [note for follower in _followers if (note := follower(study, user))]
+    return study, [note for follower in FOLLOWERS if (note := follower(study, user))]
 
 
 def freeze(study_id: int) -> None:
@@ -183,18 +179,12 @@ class LaunchChecks:
     passed: list[LaunchCheck]
 
 
-_sources: list[Callable[[Study], list[LaunchCheck]]] = []
-
-
-def register_launch_checks(source: Callable[[Study], list[LaunchCheck]]) -> None:
-    """Add `source` to the launch checks, when an app is ready; a second call changes nothing."""
-    if source not in _sources:
-        _sources.append(source)
+LAUNCH_CHECKS: Kind[Callable[[Study], list[LaunchCheck]]] = Kind("workbench", "launch_checks")
 
 
 def registered_checks(study: Study) -> list[LaunchCheck]:
     """The checks for every way of recruiting; they may ask the servers of judges."""
-    return [check for source in _sources for check in source(study)]
+    return [check for source in LAUNCH_CHECKS.of(study) for check in source(study)]
 
 
 def sort_checks(checks: Sequence[LaunchCheck]) -> LaunchChecks:

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.db.models import ManyToOneRel, Model, QuerySet
 
 from studies.errors import StudyError
+from studies.extra import Kind
 from studies.file_storage.storage import Stored
 from studies.jobs.models import Job
 from studies.media import storage
@@ -48,13 +49,8 @@ _OWN = {
     "draw",
     "created_at",
 }
-_copiers: list[Callable[[Study, Study], None]] = []
-
-
-def register_copier(copier: Callable[[Study, Study], None]) -> None:
-    """Add `copier(study, copy)` of another app's settings; a second call changes nothing."""
-    if copier not in _copiers:
-        _copiers.append(copier)
+# Called with a study and its copy.
+COPIERS: Kind[Callable[[Study, Study], None]] = Kind("holdings", "copies")
 
 
 @transaction.atomic
@@ -81,7 +77,7 @@ def copy_study(
     }
     copy = create_study(slug=slug, title=title, owner=by, **settings, **changes)
     copy_rows(FeatureSet.objects.filter(study=study), study_id=copy.pk)
-    for copier in _copiers:
+    for copier in COPIERS:
         copier(study, copy)
     if with_items:
         copy_rows(Persona.objects.filter(study=study), study_id=copy.pk)
@@ -187,18 +183,12 @@ class StudyContent:
     folders: list[Stored] = field(default_factory=list)
 
 
-_sources: list[Callable[[Study], StudyContent]] = []
-
-
-def register_content(source: Callable[[Study], StudyContent]) -> None:
-    """Add another app's content of a study; a second call changes nothing."""
-    if source not in _sources:
-        _sources.append(source)
+CONTENT: Kind[Callable[[Study], StudyContent]] = Kind("holdings", "study")
 
 
 def content_of(study: Study) -> StudyContent:
     """Everything that would be deleted with a study, and reasons not to delete it."""
-    parts = [_own(study), *(source(study) for source in _sources)]
+    parts = [_own(study), *(source(study) for source in CONTENT)]
     return StudyContent(
         [count for part in parts for count in part.counts],
         [obstacle for part in parts for obstacle in part.obstacles],
@@ -367,10 +357,4 @@ def backups_sentence(study: Study) -> str:
 
 
 # Called with a study and the ids of its items before they are removed.
-REMOVERS: list[Callable[[Study, Collection[int]], None]] = []
-
-
-def register_remover(remover: Callable[[Study, Collection[int]], None]) -> None:
-    """Add what an app does before items are removed; a second call changes nothing."""
-    if remover not in REMOVERS:
-        REMOVERS.append(remover)
+REMOVERS: Kind[Callable[[Study, Collection[int]], None]] = Kind("holdings", "removals")

@@ -3,10 +3,10 @@
 from contextlib import contextmanager
 
 import pytest
+from studies.additions import Additions
 
 from judging.watching import MORE
 from judging.worker import chunks
-from studies.additions import Additions
 from tests.judging.llm_server import completion, error
 from tests.judging.run_helpers import judge_all, study_of
 

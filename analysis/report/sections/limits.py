@@ -7,7 +7,7 @@ import numpy as np
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, estimate, number, put
 from analysis.report.rules import LEVEL
-from analysis.report.section import ReportJson, Section, Sentence, of_extras
+from analysis.report.section import ReportJson, Section, Sentence, of_extras, on_in
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
@@ -90,7 +90,7 @@ def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[floa
         each["own" if each["own"]["n"] else "people"]["bias"].get("p_holm")
         for each in bias.get("own", ())
     ]
-    for section in of_extras():
+    for section in of_extras(on_in(earlier)):
         if section.has_claims:
             found |= {kind: list(tests) for kind, tests in section.claims(earlier).items()}
     return found

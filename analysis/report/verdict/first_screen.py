@@ -10,7 +10,8 @@ from statistics import NormalDist
 from typing import Any
 
 from analysis.report.report_json import ReportJson
-from analysis.report.rules import LEVEL, MIN_COMPARED, MORE_CHAPTERS
+from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
+from analysis.report.section import on_in
 from analysis.report.sentences import uneven
 from analysis.report.verdict.answer import (
     POWER,
@@ -111,8 +112,8 @@ def rests_on(report: ReportJson) -> ReportJson:
 def _of_chapters(report: ReportJson) -> str:
     """The caveat of an extra's chapter."""
     failed = report.get("failed_parts", ())
-    found = (chapter.caveat(report) for chapter in MORE_CHAPTERS if chapter.name not in failed)
-    return next(filter(None, found), "")
+    shown = (chapter for chapter in CHAPTERS.where(on_in(report)) if chapter.name not in failed)
+    return next(filter(None, (chapter.caveat(report) for chapter in shown)), "")
 
 
 def _unknown_truth(report: ReportJson) -> str:

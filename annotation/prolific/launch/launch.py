@@ -34,7 +34,7 @@ from annotation.prolific.launch.launch_plan import (
 )
 from annotation.prolific.launch.targeting import resolve_drafts
 from annotation.prolific.money import note_reservation
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Study
 from studies.services.studies import check_seen, lock_study, record, seen_of
 from studies.statements import clock
@@ -58,7 +58,7 @@ class LaunchTrial:
     hint: str
 
 
-TRIALS: Additions[LaunchTrial] = Additions()
+TRIALS: Kind[LaunchTrial] = Kind("recruiting", "trials")
 
 
 def plan_of(study: Study) -> LaunchPlan:

@@ -31,7 +31,7 @@ from annotation.prolific.money import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, p
 from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Item, Study
 from studies.money import major_units
 
@@ -49,7 +49,7 @@ class FollowUp:
     finished: Callable[[Study], QuerySet[Annotator]]
 
 
-FOLLOW_UPS: Additions[FollowUp] = Additions()
+FOLLOW_UPS: Kind[FollowUp] = Kind("recruiting", "follow_ups")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class SettlementPart:
     words: Callable[[Study], Mapping[int, str]]
 
 
-PARTS: Additions[SettlementPart] = Additions()
+PARTS: Kind[SettlementPart] = Kind("recruiting", "settling")
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from annotation.seats import flow
 from annotation.seats.assignment import LEFT, is_doubtful
 from annotation.services.admission import confirm, doubt
 from annotation.services.identities import erased_ids, forget_withdrawn, identity_hashes
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.models import Study
 from studies.statements import clock
 
@@ -67,7 +67,7 @@ class ReadWithAccount:
     read: Callable[[Study, ProlificClient], object]
 
 
-MORE: Additions[ReadWithAccount] = Additions()
+MORE: Kind[ReadWithAccount] = Kind("events", "read")
 
 
 @contextmanager

@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from studies.extra import folders
+
 ENGLISH = "en"
 _FOLDER = Path(__file__).parent
-# Where extras have the words of their protocols, in files of the same names.
-FOLDERS: list[Path] = []
 _PART = re.compile(r"<(\w+)>")
 
 
@@ -70,7 +70,10 @@ def _composed(prompt: str, parts: Mapping[str, str]) -> str:
 
 @cache
 def _read(language: str) -> dict[str, Any]:
-    files = [_FOLDER / f"{language}.toml", *(folder / f"{language}.toml" for folder in FOLDERS)]
+    files = [
+        _FOLDER / f"{language}.toml",
+        *(folder / f"{language}.toml" for folder in folders("texts")),
+    ]
     found: dict[str, Any] = {}
     for file in files:
         if file.exists():

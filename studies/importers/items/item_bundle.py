@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.importers.files.bundle import WORKBOOKS, Bundle, File
 from studies.importers.files.faults import LISTED, Fault, Faults, ImportRow, Refused
 from studies.importers.files.json_rows import is_json, json_rows, read_json_lines
@@ -78,16 +78,16 @@ def _is_any(file: File) -> bool:
     return True
 
 
-_OWN = [
+OWN: tuple[FileFormat, ...] = (
     FileFormat("csv", _is_csv, _read_csv, own_answer=own_answer_column),
     FileFormat("jsonl", _is_any, _read_json_lines),
-]
-MORE: Additions[FileFormat] = Additions()
+)
+FORMATS: Kind[FileFormat] = Kind("importers", "items")
 
 
 def file_formats() -> dict[str, FileFormat]:
     """The formats by name. A file is read in the first one that matches; the last matches any."""
-    return {known.name: known for known in MORE.among(_OWN)}
+    return {known.name: known for known in FORMATS}
 
 
 _COLUMNS_SHOWN = 20

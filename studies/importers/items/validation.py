@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.importers.files.faults import LIMITS, Faults, ImportRow, same_id
 from studies.importers.items.item_fields import (
     asks_without_question,
@@ -81,7 +81,7 @@ class RowOption:
     rule: Callable[[str, int | None], RowRule]
 
 
-ROW_OPTIONS: Additions[RowOption] = Additions()
+ROW_OPTIONS: Kind[RowOption] = Kind("importers", "rows")
 
 
 class Validator:

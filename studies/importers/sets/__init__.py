@@ -5,14 +5,12 @@ here has its format in `import_items`, its form on the import page and its place
 import; docs/extending/importer.md adds one as an example.
 """
 
-from studies.additions import Additions
+from studies.extra import Kind
 from studies.importers.sets.data_set import DataSet
-from studies.importers.sets.prism import PRISM
 
-SETS: list[DataSet] = [PRISM]
-MORE: Additions[DataSet] = Additions()
+SETS: Kind[DataSet] = Kind("importers", "sets")
 
 
 def data_sets() -> dict[str, DataSet]:
     """The data sets of the core and of extras, by name, as commands and pages list them."""
-    return {each.name: each for each in MORE.among(SETS)}
+    return {each.name: each for each in SETS}

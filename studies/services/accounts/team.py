@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from studies.errors import StudyError
+from studies.extra import Kind
 from studies.models import Membership, Study, TeamInvitation
 from studies.selectors import RANK, studies_for
 from studies.services.related_studies import all_related
@@ -34,18 +35,12 @@ class GivenRight:
     hand_to: Callable[[User], object]
 
 
-_sources: list[Callable[[Study, int], list[GivenRight]]] = []
-
-
-def register(source: Callable[[Study, int], list[GivenRight]]) -> None:
-    """Add what owners can give out in an app; a second call changes nothing."""
-    if source not in _sources:
-        _sources.append(source)
+RIGHTS: Kind[Callable[[Study, int], list[GivenRight]]] = Kind("holdings", "rights")
 
 
 def granted_by(study: Study, user_id: int) -> list[GivenRight]:
     """What the user has given out in the study and is still valid."""
-    return [grant for source in (_invitations, *_sources) for grant in source(study, user_id)]
+    return [grant for source in (_invitations, *RIGHTS) for grant in source(study, user_id)]
 
 
 def _invitations(study: Study, user_id: int) -> list[GivenRight]:

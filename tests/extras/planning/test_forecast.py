@@ -5,7 +5,7 @@ from decimal import Decimal
 from unittest.mock import patch
 
 import pytest
-from django.apps import apps
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from analysis.errors import BadParameters
@@ -157,9 +157,8 @@ def test_fee_and_tax_come_from_the_settings_until_prolific_states_them(monkeypat
     study = make_study(entry="prolific")
     assert rates_of(study).fee is None
 
-    planning = apps.get_app_config("planning")
-    monkeypatch.setattr(planning, "recruiting_fee", Decimal("0.333"))
-    monkeypatch.setattr(planning, "recruiting_tax", Decimal("0.2"))
+    monkeypatch.setattr(settings, "RECRUITING_FEE", Decimal("0.333"))
+    monkeypatch.setattr(settings, "RECRUITING_TAX", Decimal("0.2"))
 
     assert (rates_of(study).fee, rates_of(study).tax) == (Decimal("0.333"), Decimal("0.2"))
     assert rates_of(make_study(entry="link")).fee == 0

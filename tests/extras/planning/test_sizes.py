@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from django.apps import apps
+from django.conf import settings
 
 from analysis.audit.checks.study import items_for
 from analysis.audit.job import findings_of
@@ -53,9 +53,8 @@ def test_the_planned_size_has_the_numbers_of_the_audit_and_of_the_sum(personas):
 
 
 def test_every_size_has_the_numbers_of_the_closed_forms(monkeypatch):
-    planning = apps.get_app_config("planning")
-    monkeypatch.setattr(planning, "recruiting_fee", Decimal("0.333"))
-    monkeypatch.setattr(planning, "recruiting_tax", Decimal("0.2"))
+    monkeypatch.setattr(settings, "RECRUITING_FEE", Decimal("0.333"))
+    monkeypatch.setattr(settings, "RECRUITING_TAX", Decimal("0.2"))
     study = draft(entry="prolific", equivalence_margin=0.1)
     Item.objects.update(first_person="")  # before anybody knows the right answers
 

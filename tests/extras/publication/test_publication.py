@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 from django.core.management import CommandError, call_command
+from studies.additions import Additions
 
 from analysis.exports import bundle as delivery_bundle
 from analysis.exports.catalogue import StudyDocument
@@ -18,7 +19,6 @@ from extras.publication.connection import (
     PublicationRefused,
 )
 from extras.publication.management.commands import publish_bundle
-from studies.additions import Additions
 from studies.models import Study
 from tests.analysis.exports.helpers import PID, judged
 from tests.extras.publication.archives import TOKEN, Hub, Osf, Zenodo

@@ -1,0 +1,37 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="advice",
+    title="Advice and debates",
+    summary=(
+        "Annotators answer once before and once after an advice or a debate that models write; judges can discuss as a jury."
+    ),
+    group="people",
+    analyses={
+        "advice": "How far people and judges follow advice after their first answer",
+        "arms": "Accuracy with a debate, with one adviser, and without",
+    },
+    addresses={"studies/<slug:slug>/": "urls"},
+    sections={"advice:debates": "items"},
+    holdings=(
+        Place("arguing:COPIES", at="kinds_of_copies"),
+        Place("arms:with_beliefs", at="related"),
+    ),
+    parts=(Place("discussions:DISCUSS", at="campaign"),),
+    seat_rules=(Place("arms:ONE_ARM", at="versions"),),
+    protocols=(
+        "protocols:ADVICE",
+        "protocols:DISCUSSION",
+    ),
+    chapters=(
+        Place("chapter:CHAPTER", after="bias"),
+        Place("arms_chapter:CHAPTER", after="accuracy"),
+    ),
+    readers=(
+        "answers_before:ADVISED",
+        "beliefs:BELIEFS",
+    ),
+    navigation=("pages:pages",),
+)

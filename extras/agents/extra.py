@@ -1,0 +1,17 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="agents",
+    title="Tools for agents",
+    summary=(
+        "Programs reach studies by the Model Context Protocol, and their proposals wait for a person."
+    ),
+    group="installation",
+    addresses={"studies/<slug:slug>/proposals/": "urls"},
+    sections={"agents:": "settings"},
+    holdings=(Place("views:content_of", at="study"),),
+    workbench=(Place("views:needs_of", at="needs"),),
+    navigation=("views:pages_of",),
+)

@@ -1,0 +1,20 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="estimation",
+    title="Estimates with few answers",
+    summary=(
+        "Rankings of systems, and shares of all judged items from people’s answers on some of them."
+    ),
+    group="analyses",
+    addresses={"studies/<slug:slug>/reports/": "urls"},
+    sections={"estimation:": "items"},
+    chapters=(
+        Place("systems:SYSTEMS", after="bias"),
+        Place("few_people:FEW_PEOPLE", after="bias"),
+    ),
+    readers=("items:SYSTEMS",),
+    navigation=("views:_draw_link",),
+)

@@ -1,0 +1,22 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="frozen_plans",
+    title="Analysis plans",
+    summary=(
+        "You freeze what will be analysed before the data; the report says what was planned and what was done otherwise."
+    ),
+    group="analyses",
+    addresses={"studies/<slug:slug>/reports/": "pages"},
+    sections={"frozen_plans:": "report"},
+    files=(
+        Place("files:PLAN", at="bundle"),
+        Place("files:DEVIATIONS", at="bundle"),
+        Place("files:STUDY_FILE", at="study", after="wordings"),
+    ),
+    chapters=(Place("registration:PART", at="methods"),),
+    reports=(Place("plans:KEEPER", at="plans"),),
+    navigation=("pages:pages_of",),
+)

@@ -1,0 +1,19 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="option_sets",
+    title="Sets of responses",
+    summary=(
+        "Items have three to five responses: pairs of them, rankings by judges and people, and cycles of choices."
+    ),
+    group="people",
+    importers=(Place("pairs:PAIRS", at="rows"),),
+    protocols=(Place("listwise:LISTWISE", after="p-true"),),
+    chapters=(Place("chapter:CHAPTER", after="bias"),),
+    readers=(
+        "sets:OPTION_SETS",
+        "sets:RANKED_SETS",
+    ),
+)

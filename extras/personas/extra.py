@@ -1,0 +1,28 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="personas",
+    title="Changed personas",
+    summary=(
+        "Items are asked again with changed or exchanged personas, and a judge drafts texts about personas from their choices."
+    ),
+    group="judges",
+    holdings=(
+        Place("changed_items:COPIES", at="kinds_of_copies"),
+        Place("other_personas:COPIES", at="kinds_of_copies"),
+    ),
+    addresses={"studies/<slug:slug>/": "urls"},
+    sections={
+        "personas:changed-personas": "items",
+        "personas:other-personas": "items",
+        "personas:": "judges",
+    },
+    chapters=(
+        Place("signal_chapter:CHAPTER", after="accuracy"),
+        Place("chapter:CHAPTER", after="bias"),
+    ),
+    readers=("signal_chapter:READER",),
+    navigation=("profile_views:pages",),
+)

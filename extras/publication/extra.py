@@ -1,0 +1,14 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="publication",
+    title="Giving a study away",
+    summary=(
+        "An export of everything has a data card, Croissant metadata, a licence and a citation."
+    ),
+    group="files",
+    holdings=(Place("publish:HELD", at="person"),),
+    files=(Place("describing:FILES", at="descriptions"),),
+)

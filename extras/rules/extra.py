@@ -1,0 +1,21 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="rules",
+    title="Rules of disagreement",
+    summary=(
+        "Rules that people follow more or less often than a judge are proposed on one half of the items and tested on the other."
+    ),
+    group="analyses",
+    addresses={"studies/<slug:slug>/disagreements/": "urls"},
+    sections={"rules:": "report"},
+    exports=("requests:RULES",),
+    chapters=(Place("chapter:CHAPTER", after="groups"),),
+    readers=(
+        "marks:READER",
+        Place("requests:RULE_ITEMS", at="item_sets"),
+    ),
+    navigation=("views:pages",),
+)

@@ -1,0 +1,14 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="study_files",
+    title="Studies as files",
+    summary=(
+        "A study is exported as a folder of files, and `apply` makes or changes it from them."
+    ),
+    group="installation",
+    files=(Place("applying:PARTS", at="study"),),
+    exports=(Place("applying:EXPORT", at="folders"),),
+)

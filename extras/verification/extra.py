@@ -1,0 +1,17 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Place
+
+EXTRA = Extra(
+    name="verification",
+    title="Reports computed again",
+    summary=("A report is computed again from the current answers, and every value compared."),
+    group="installation",
+    addresses={
+        "studies/<slug:slug>/reports/compare/": "comparison",
+        "studies/<slug:slug>/reports/<str:public_id>/verify/": "urls",
+    },
+    sections={"verification:": "report", "comparison:": "report"},
+    holdings=(Place("rechecks:HELD", at="person"),),
+    parts=(Place("views:PART", at="report"),),
+)
