@@ -14,6 +14,7 @@ CORE = Extra(
         "studies:import-job": "items",
         "studies:import-columns": "items",
         "studies:settings": "settings",
+        "studies:extras": "settings",
         "studies:providers": "settings",
         "studies:whole": "settings",
         "studies:copy": "settings",

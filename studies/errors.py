@@ -23,6 +23,10 @@ class FrozenStudy(StudyError):
     """The change would alter the content of existing answers or judgments."""
 
 
+class ExtraNeeded(StudyError):
+    """An extra cannot be turned off now; the message says what has to end first."""
+
+
 class OpeningRefused(StudyError):
     """A draft was not opened, because of its launch checks."""
 

@@ -7,7 +7,7 @@ a process that does not use it pays nothing.
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
@@ -60,7 +60,8 @@ class Extra:
     `rows`: an option of an import. At `wordings`: where wordings can be taken from."""
     holdings: Entries = ()
     """Which rows are a study's or a person's. At `settings`: settings of a study in a table of their
-    own, a subclass of `AddedSettings`. At `person`: what is stored of a person. At `study`:
+    own, a subclass of `AddedSettings`. At `needed`: what has to end before the extra can be
+    turned off. At `person`: what is stored of a person. At `study`:
     what is deleted with a study. At `copies`, `removals`: what a copy of a study gets, and what to
     do before items are removed. At `related`, `kinds_of_copies`: other
     studies that belong with one. At `rights`: what a member has given out."""
@@ -183,6 +184,15 @@ def folders(name: str) -> Iterator[Path]:
 
 
 @cache
+def extra_of_module(module: str) -> Extra | None:
+    """The extra whose package has this module; None for the core."""
+    for extra, package in manifests():
+        if package and f"{module}.".startswith(f"{package}."):
+            return extra
+    return None
+
+
+@cache
 def mapped(kind: Literal["analyses", "reasons", "sections"]) -> dict[str, str]:
     """The pairs that all manifests have under `kind`."""
     pairs: dict[str, str] = {}
@@ -223,6 +233,8 @@ class Kind(Generic[Entry]):
         if kind not in KINDS:
             raise ValueError(f"An extra has no entries of the kind {kind!r}.")
         self._kind, self._at = kind, at
+        self._of: tuple[Manifest, ...] | None = None
+        self._entries: list[_Resolved[Entry]] = []
 
     def _places(self) -> Iterator[tuple[Manifest, Place]]:
         for manifest in manifests():
@@ -231,8 +243,13 @@ class Kind(Generic[Entry]):
                 if place.at == self._at:
                     yield manifest, place
 
-    @cached_property
+    @property
     def _read(self) -> list[_Resolved[Entry]]:
+        if self._of is not manifests():
+            self._entries, self._of = self._resolved(), manifests()
+        return self._entries
+
+    def _resolved(self) -> list[_Resolved[Entry]]:
         read: list[_Resolved[Entry]] = []
         for manifest, place in self._places():
             try:

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
 from analysis.report import section
-from analysis.report.added_files import of_pages
+from analysis.report.added_files import MORE
 from studies.statements import clock
 from tests.migrated import TEMPLATE, copy_migrated
 from tests.sampling import (
@@ -40,7 +40,7 @@ section.RAISES = True
 # new ones takes a tenth of the time of the tests.
 gc.set_threshold(50_000, 20, 50)
 # What extras draw next to a report takes two thirds of it: only tests with `added_files` have it.
-ADDED_FILES = of_pages()
+ADDED_FILES = [files for files in MORE if files.comes_with_pages]
 for _each in ADDED_FILES:
     _each.comes_with_pages = False
 

@@ -165,7 +165,7 @@ def fill_folder(
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
     _write_media(study, folder / "jsonl")
     _write_prompts(study, folder / "prompts")
-    for document in DOCUMENTS:
+    for document in DOCUMENTS.of(study):
         for name, text in document.files(study).items() if document.follows_answers else ():
             write_text(folder / name, text)
     return BundleContents(
@@ -211,7 +211,7 @@ def _write_others(
 
     The columns of each file are added to `others`.
     """
-    for added in (each for each in MORE if each.bundled):
+    for added in (table for table in MORE.of(study) if table.bundled):
         name = added.bundled
         try:
             table = make_table(study, added.name, disclosure)

@@ -154,9 +154,10 @@ def has_people(what: str) -> bool:
     return what not in _WITHOUT_PEOPLE and (added_folder(what) is None or is_blind(what))
 
 
-def labels() -> dict[str, str]:
-    """The available exports, including those of extras, with their labels on the form."""
-    return LABELS | {each.name: each.label for each in (*MORE, *MORE_FOLDERS)}
+def labels(study: Study | None = None) -> dict[str, str]:
+    """The available exports with their labels on the form: of all extras, or those on in a study."""
+    added = (MORE, MORE_FOLDERS) if study is None else (MORE.of(study), MORE_FOLDERS.of(study))
+    return LABELS | {export.name: export.label for kind in added for export in kind}
 
 
 _FORMAT_LABELS = {
@@ -169,9 +170,15 @@ _FORMAT_LABELS = {
 }
 
 
-def format_labels() -> dict[str, str]:
-    """The formats, including those of extras, with their names for people."""
-    return _FORMAT_LABELS | {each.name: each.label for each in MORE_FORMATS}
+def extras_of(what: str, format: str) -> tuple[str, ...]:
+    """The extras that an export and its format need; empty names for those of the core."""
+    return MORE.extra_of(what), MORE_FOLDERS.extra_of(what), MORE_FORMATS.extra_of(format)
+
+
+def format_labels(study: Study | None = None) -> dict[str, str]:
+    """The formats with their names for people: of all extras, or those on in a study."""
+    added = MORE_FORMATS if study is None else MORE_FORMATS.of(study)
+    return _FORMAT_LABELS | {format.name: format.label for format in added}
 
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")

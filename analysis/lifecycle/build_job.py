@@ -54,7 +54,7 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
             on=f"{report.created_at:%Y-%m-%d}",
             on_progress=progress,
             # A card or a page for a paper could pass for the verdict of the study.
-            added=() if report.view else of_pages(),
+            added=() if report.view else of_pages(report.study),
         )
     not_counted = result.get("human", {}).get("not_counted", {})
     return {

@@ -41,8 +41,8 @@ _USUAL = ("", "Default (JSON; CSV for matrices)")
 _NOT_CHOSEN = ("json", "toml")
 
 
-def _format_choices() -> list[tuple[str, str]]:
-    return [_USUAL, *(each for each in format_labels().items() if each[0] not in _NOT_CHOSEN)]
+def _format_choices(study: Study) -> list[tuple[str, str]]:
+    return [_USUAL, *(pair for pair in format_labels(study).items() if pair[0] not in _NOT_CHOSEN)]
 
 
 def _checkbox(label: str, help_text: str) -> forms.BooleanField:
@@ -51,11 +51,10 @@ def _checkbox(label: str, help_text: str) -> forms.BooleanField:
 
 
 class ExportForm(forms.Form):
-    what = forms.ChoiceField(label="Content", choices=lambda: list(labels().items()), initial="all")
+    what = forms.ChoiceField(label="Content", initial="all")
     format = forms.ChoiceField(
         label="Format",
         required=False,
-        choices=_format_choices,
         help_text="“Everything” always contains JSON Lines and CSV.",
     )
     licence = forms.ChoiceField(
@@ -87,6 +86,13 @@ class ExportForm(forms.Form):
     def __init__(self, *args: Any, study: Study, is_owner: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.study = study
+        for name, choices in (
+            ("what", list(labels(study).items())),
+            ("format", _format_choices(study)),
+        ):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)  # noqa: S101
+            field.choices = choices
         if not is_owner:
             for name in self.OWNERS_ONLY:
                 del self.fields[name]

@@ -139,10 +139,10 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "again": again,
         "what_changes": (report.result or {}).get("view", {}).get("what_changes", ()),
         "has_card": (report_dir(public_id) / "card.svg").is_file(),
-        "own_pages": list(MORE_PAGES),
-        "added_files": list(added_files.MORE),
+        "own_pages": MORE_PAGES.of(report.study),
+        "added_files": added_files.MORE.of(report.study),
         "registered": registered(report.study),
-        "parts": [(part.template, part.context(report)) for part in REPORT_PARTS],
+        "parts": [(part.template, part.context(report)) for part in REPORT_PARTS.of(report.study)],
         "may_build": _may_build(request, slug),
         "given_out": _given_out(request, slug),
     }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from analysis.report.figures import Figure
     from analysis.report.report_json import ReportJson
     from analysis.report.tables import Table
+    from studies.models import Study
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ MORE: Kind[AddedFiles] = Kind("files", "report")
 ARTICLE_WRITERS: Kind[ArticleWriter] = Kind("files", "article")
 
 
-def of_pages() -> list[AddedFiles]:
-    """Those that come with the reports of pages."""
-    return [each for each in MORE if each.comes_with_pages]
+def of_pages(*studies: "Study") -> list[AddedFiles]:
+    """Those that come with the reports that pages of the studies build."""
+    wanted = MORE.where(lambda name: all(study.has_extra(name) for study in studies))
+    return [files for files in wanted if files.comes_with_pages]

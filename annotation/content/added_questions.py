@@ -64,7 +64,7 @@ MORE: Kind[AddedQuestions] = Kind("steps", "questions")
 
 def added_forms(study: Study) -> Sequence[AddedForm]:
     """New forms for everything that extras ask in a study."""
-    return [form for each in MORE if (form := each.form_for(study)) is not None]
+    return [form for question in MORE.of(study) if (form := question.form_for(study)) is not None]
 
 
 def added_at(assignment: Assignment, *, after_advice: bool) -> Sequence[AddedForm]:

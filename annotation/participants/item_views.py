@@ -266,7 +266,7 @@ def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
 
 def _was_given(annotator: Annotator, sha256: str) -> bool:
     """Whether one of the annotator's items or a practice item shows the file."""
-    shown = [again.items(annotator) for again in AGAIN]
+    shown = [again.items(annotator) for again in AGAIN.of(annotator.study)]
     if annotator.study.state != Study.State.CLOSED and step_of(annotator) in _STEPS:
         shown.append(Item.everything.filter(assignments__annotator=annotator))
         practice = Item.everything.filter(study=annotator.study_id, split=Item.Split.PRACTICE)

@@ -266,7 +266,7 @@ def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     progress = progress_of(annotator.pk)
     if progress.next_position is not None:
         return see_other(step_url(annotator, "task"))
-    for step in STEPS:
+    for step in STEPS.of(annotator.study):
         if address := step.first_at(annotator):
             return see_other(address)
     form = FeedbackForm(
@@ -321,7 +321,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 
 def _notes(annotator: Annotator) -> list[tuple[str, Mapping[str, Any]]]:
     """The notes of extras for somebody who completed: templates and their contexts."""
-    notes = ((each.template, each.shown(annotator)) for each in NOTES)
+    notes = ((note.template, note.shown(annotator)) for note in NOTES.of(annotator.study))
     return [(template, note) for template, note in notes if note]
 
 

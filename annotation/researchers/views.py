@@ -255,7 +255,10 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
         "write": address_to_write(study, f"{ONE_PERSON}{annotator.pseudonym}"),
         "cost": cost_of_reopening(study, annotator),
         "agreed": agreed_by(annotator),
-        "parts": [(part.title, part.address(study, annotator.pseudonym)) for part in PERSON_PARTS],
+        "parts": [
+            (part.title, part.address(study, annotator.pseudonym))
+            for part in PERSON_PARTS.of(study)
+        ],
     }
     status = REFUSED if fault else 200
     return render(request, "annotation/researcher/person.html", context, status=status)
@@ -266,7 +269,7 @@ def _pages_about(annotator: Annotator, role: str) -> list[tuple[str, str]]:
     if role != Membership.Role.OWNER:
         return []
     study, name = annotator.study, annotator.pseudonym
-    return [(page.title, page.address(study, name)) for page in PERSON_PAGES]
+    return [(page.title, page.address(study, name)) for page in PERSON_PAGES.of(study)]
 
 
 def _address(study: Study, annotator: Annotator) -> str:

@@ -105,7 +105,7 @@ def assign(annotator: Annotator) -> list[Assignment]:
     is_stand_in = annotator.works_surplus and not is_doubtful(annotator)
     orders_of_other = _stand_in(annotator) if is_stand_in else {}
     again = _same_again(annotator, wanted)
-    rule = next((rule for rule in VERSIONS if rule.versions(study)), None)
+    rule = next((rule for rule in VERSIONS.of(study) if rule.versions(study)), None)
     ahead = len(again) + (wanted if rule is None else wanted * rule.versions(study))
     seats: list[Item] = []
     if not annotator.works_surplus:
@@ -167,7 +167,7 @@ SAME_ITEMS: Kind[SameItems] = Kind("seat_rules", "same_items")
 
 def _same_again(annotator: Annotator, wanted: int) -> list[Item]:
     """The items that the annotator should get rather than the least covered ones."""
-    pks = [pk for each in SAME_ITEMS for pk in each.items(annotator)]
+    pks = [pk for rule in SAME_ITEMS.of(annotator.study) for pk in rule.items(annotator)]
     found = Item.objects.filter(study=annotator.study_id, pk__in=pks, seats_needed__gt=0)
     return list(found.order_by("pk").only(*_CHOSEN_BY)[:wanted]) if pks else []
 

@@ -382,8 +382,8 @@ def _arrive(
         AnnotatorEvent.objects.create(
             annotator=annotator, event="state", after=Annotator.State.ARRIVED
         )
-        for each in ARRIVALS:
-            each.arrived(annotator)
+        for follower in ARRIVALS.of(study):
+            follower.arrived(annotator)
     return annotator
 
 

@@ -66,8 +66,8 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
         raise Unfinished(missing)
     flow.retake(annotator, answered=True)
     flow.end(annotator, State.COMPLETED, user=user)
-    for each in MORE:
-        each.completed(annotator)
+    for follower in MORE.of(annotator.study):
+        follower.completed(annotator)
     return annotator
 
 
@@ -82,8 +82,9 @@ def withdraw(*, annotator_id: int) -> Annotator:
     Annotation.objects.filter(assignment__annotator=annotator).update(signals=None)
     Draft.objects.filter(assignment__annotator=annotator).delete()
     forget_person(annotator)
-    for each in MORE:
-        each.withdrew(annotator)
+    # Also of extras that are off: they keep their rows.
+    for follower in MORE:
+        follower.withdrew(annotator)
     return annotator
 
 

@@ -98,6 +98,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "config.middleware.Accounts",
+    "studies.pages.extra_views.PagesOfExtras",
     "config.middleware.KeptMessages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.middleware.Gone",

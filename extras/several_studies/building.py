@@ -95,7 +95,9 @@ def _build(report: StudiesReport, progress: JobProgress) -> dict[str, Any]:
             for n, slug in enumerate(slugs)
         ]
         progress(98, "Drawing the tables and figures of all studies.")
-        write_across([*results, *pooled], draft, added=of_pages())
+        write_across(
+            [*results, *pooled], draft, added=of_pages(*Study.objects.filter(slug__in=slugs))
+        )
     return {
         "content_security_policy": content_security_policy(),
         "expires_at": clock.now() + timedelta(days=settings.EXPORT_DAYS),

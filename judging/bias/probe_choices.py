@@ -6,7 +6,7 @@ A run names its probe as NAME[:OPTION][@TARGET][+MITIGATION]…, for example `le
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -251,10 +251,12 @@ def names() -> list[str]:
     return [probe.name for probe in known_probes()]
 
 
-def choices_of_probes(features: Sequence[str]) -> list[tuple[str, str]]:
+def choices_of_probes(
+    features: Sequence[str], is_on: Callable[[str], bool]
+) -> list[tuple[str, str]]:
     """Names and descriptions of the probes for a form, where personas have these features."""
     found = []
-    for probe in known_probes():
+    for probe in PROBES.where(is_on):
         if probe.option_name == FEATURE:
             words = ", once for each attribute" if len(features) > 1 else ""
             if features:

@@ -80,7 +80,7 @@ def settings_for(study: Study) -> list[tuple[str, str]]:
     """The protocols with which a study can be judged."""
     return [
         (each.name, each.description)
-        for each in registry.protocols()
+        for each in registry.PROTOCOLS.of(study)
         if not each.needs_others
         and (study.criteria or not each.needs_criteria)
         and asks_something(each, study)
@@ -317,7 +317,7 @@ class CampaignForm(CostedForm):
         others = [name for name in self._like.get("features", ()) if name not in offered]
         self._choices("features", features + [(name, f"Only {name}") for name in others])
 
-        probes = choices_of_probes(sorted(keys))
+        probes = choices_of_probes(sorted(keys), study.has_extra)
         known_probes = {name for name, _ in probes}
         added = [name for name in self._like.get("probes", ()) if name not in {"", *known_probes}]
         self._choices("probes", probes + [(name, name) for name in added])

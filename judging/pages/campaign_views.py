@@ -129,7 +129,14 @@ def _juries(campaign: Campaign) -> list[tuple[Jury, list[str]]]:
     names = campaign.plan.get("juries", ())
     juries = campaign.study.juries.filter(name__in=names).prefetch_related("judges")
     return [
-        (jury, [each.template for each in JURY_ACTIONS if each.is_open(campaign, jury)])
+        (
+            jury,
+            [
+                action.template
+                for action in JURY_ACTIONS.of(campaign.study)
+                if action.is_open(campaign, jury)
+            ],
+        )
         for jury in juries
     ]
 

@@ -359,7 +359,9 @@ def run_panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str, Any]:
     progress = recent_progress(run)
     allowed = may_edit(request.user, study.slug)
-    found = (delivery.panel(run, progress, may_edit=allowed) for delivery in deliveries.MORE)
+    found = (
+        delivery.panel(run, progress, may_edit=allowed) for delivery in deliveries.MORE.of(study)
+    )
     panels = [panel for panel in found if panel is not None]
     return {
         "study": study,

@@ -99,7 +99,7 @@ def wordings_page(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "rows": rows.order_by("name", "-version"),
         "may_edit": may_edit(request.user, slug),
-        "sources": [(source.title, reverse(source.view, args=[slug])) for source in MORE],
+        "sources": [(source.title, reverse(source.view, args=[slug])) for source in MORE.of(study)],
     }
     return render(request, "judging/wordings.html", context)
 

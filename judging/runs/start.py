@@ -13,14 +13,14 @@ from django.db import transaction
 
 from judging import deliveries, tasks
 from judging.backends.parameters import JSON_SCHEMA
-from judging.bias.probe_choices import probe_choice
+from judging.bias.probe_choices import PROBES, probe_choice
 from judging.bias.probes import FEATURE
 from judging.drift import create_anchors, retry_failed_anchors
 from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking, protocol_sha256, words_of_run
 from judging.protocols import framings
-from judging.protocols.registry import protocol
+from judging.protocols.registry import PROTOCOLS, protocol
 from judging.protocols.statements import READING_VERSION
 from judging.runs.judges import keep_exact
 from judging.runs.reuse import reuse_answers
@@ -38,6 +38,7 @@ from judging.worker.endpoints import (
 )
 from studies import personas as feature_sets
 from studies.models import Study
+from studies.services.extras import turn_on
 from studies.services.studies import lock_study, record
 from studies.statements import clock
 
@@ -90,6 +91,9 @@ def start_run(
     with transaction.atomic():
         facts = facts or RunStudyFacts(lock_study(spec.study_id))
         study = facts.study
+        probe_asked = probe_choice(spec.bias_probe).probe
+        needed = PROBES.extra_of(probe_asked.name) if probe_asked else ""
+        turn_on(study, PROTOCOLS.extra_of(spec.setting), needed, user=user)
         _check_perspective(study)
         if asks_here:
             check_sharing(study, judge)

@@ -1,5 +1,6 @@
 """What commands share: finding a study, options for files, progress, invalid settings."""
 
+import sys
 import tomllib
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Collection
@@ -12,12 +13,19 @@ from django.core.management.base import CommandError
 
 from studies.importers.files.answer_rows import ScaleRange, scale_of
 from studies.models import Study
+from studies.services.extras import turn_on
 
 
-def find_study(slug: str) -> Study:
-    """The study with this short name. Raises `CommandError` that lists the existing ones."""
+def find_study(slug: str, *, uses: str = "") -> Study:
+    """The study with this short name, in which the extra that a command `uses` is turned on.
+
+    Raises `CommandError` that lists the existing studies.
+    """
     try:
-        return Study.objects.get(slug=slug)
+        study = Study.objects.get(slug=slug)
+        for sentence in turn_on(study, uses):
+            sys.stderr.write(f"{sentence}\n")
+        return study
     except Study.DoesNotExist:
         known = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True)[:20])
         raise CommandError(

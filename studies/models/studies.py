@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.functional import cached_property
 
-from studies.extra import extras_of_new_studies, of_installation
+from studies.extra import extras_for_studies, extras_of_new_studies, of_installation
 from studies.models.added_settings import clean_added
 from studies.models.keys import export_key, public_id, study_seed
 from studies.statements import clock
@@ -173,7 +173,6 @@ class Study(models.Model):
     extras = models.JSONField(
         default=extras_of_new_studies,
         blank=True,
-        editable=False,
         help_text="Names of the extras that are on.",
     )
     source = models.JSONField(default=dict, blank=True, help_text="Where the items come from.")
@@ -293,6 +292,7 @@ class Study(models.Model):
             raise ValidationError(
                 {"source": "The source must be an object whose values are texts."}
             )
+        self._clean_extras()
         self._clean_perspective()
         self._clean_phone_features()
         clean_added(self)
@@ -326,6 +326,22 @@ class Study(models.Model):
                     f"{', '.join(sorted(known))}."
                 }
             )
+
+    def _clean_extras(self) -> None:
+        """Refuse names of unknown extras; those that the installation has lost stay."""
+        known = extras_for_studies()
+        if not isinstance(self.extras, list) or not all(
+            isinstance(name, str) for name in self.extras
+        ):
+            raise ValidationError({"extras": "Extras must be a list of names."})
+        lost = type(self)._default_manager.filter(pk=self.pk).values_list("extras", flat=True)
+        names = {*known, *(name for names in lost for name in names)}
+        for name in self.extras:
+            if name not in names:
+                raise ValidationError(
+                    {"extras": f"There is no extra “{name}”. Use names of: {', '.join(known)}."}
+                )
+        self.extras = sorted(set(self.extras))
 
     def _clean_perspective(self) -> None:
         if self.asks_own_answers and self.task not in (Task.PREFERENCE, Task.SURVEY_ANSWER):

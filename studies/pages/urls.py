@@ -1,6 +1,7 @@
 from django.urls import path
 
 from studies.pages import (
+    extra_views,
     import_views,
     mapping_views,
     overview_views,
@@ -19,6 +20,7 @@ urlpatterns = [
     path("<slug:slug>/next-step/", overview_views.next_step, name="next-step"),
     path("<slug:slug>/launch/", overview_views.launch, name="launch"),
     path("<slug:slug>/settings/", settings_views.settings, name="settings"),
+    path("<slug:slug>/settings/extras/", extra_views.extras, name="extras"),
     path("<slug:slug>/state/", overview_views.change_state, name="state"),
     path("<slug:slug>/import/", import_views.import_page, name="import"),
     path(

@@ -335,6 +335,7 @@ def item_pages(study: Study) -> list[SectionPage]:
 def settings_pages(study: Study) -> list[SectionPage]:
     pages = {
         "studies:settings": "Settings",
+        "studies:extras": "Designs and analyses",
         "studies:team": "Team",
         "studies:providers": "Items and providers",
         "studies:whole": "Copy, archive, delete",

@@ -1,13 +1,14 @@
 """Changes to the settings of a study, and presets for new ones."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from studies.errors import FrozenStudy, StaleVersion
+from studies.errors import ExtraNeeded, FrozenStudy, StaleVersion
+from studies.extra import Kind
 from studies.models import Study
 from studies.models.added_settings import added_fields, read_added, store_added
 from studies.services.items import has_begun, seat_items, seats_changing, study_content_hash
@@ -91,6 +92,10 @@ READING_FIELDS = ("certainty_threshold", "equivalence_margin")
 READ_OTHERWISE = "read otherwise after the first answer"
 
 
+# What has to end before extras with these names can be turned off, in sentences.
+NEEDED: Kind[Callable[[Study, Collection[str]], Iterable[str]]] = Kind("holdings", "needed")
+
+
 def fixed_settings(study: Study) -> tuple[str, ...]:
     """The settings that can no longer change, because annotators have seen their effect."""
     if study.frozen_at is not None:
@@ -127,6 +132,10 @@ def save_settings(
         )
     if "set_display" in changed:
         _check_set_display(locked)
+    if "extras" in changed and (
+        needed := needed_extras(locked, {*locked.extras}.difference(study.extras))
+    ):
+        raise ExtraNeeded(" ".join(needed))
     if "human_sample" in changed and locked.draw and has_begun(locked):
         raise FrozenStudy(
             f"The items of “{study.slug}” were drawn by a judge's certainty and annotators have "
@@ -149,6 +158,11 @@ def save_settings(
         if name in before:
             both = {"before": before[name], "after": after[name]}
             record(locked, READ_OTHERWISE, user=user, field=name, **both)
+
+
+def needed_extras(study: Study, names: Collection[str]) -> list[str]:
+    """What has to end before these extras can be turned off, a sentence each."""
+    return [sentence for source in NEEDED for sentence in source(study, names)]
 
 
 def _check_set_display(study: Study) -> None:

@@ -38,7 +38,7 @@ def _url(slug: str, sha256: str) -> str:
 @register.simple_tag
 def item_links(study: Study, key: str = "") -> list[tuple[str, str]]:
     """Words and address of the pages that change an item, or all items."""
-    return [(link.words, at) for link in ITEM_LINKS if (at := link.address(study, key))]
+    return [(link.words, at) for link in ITEM_LINKS.of(study) if (at := link.address(study, key))]
 
 
 @register.inclusion_tag("studies/_item_changes.html", takes_context=True)

@@ -8,10 +8,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadChoice
 from analysis.exports.catalogue import LICENCES, formats_of
-from analysis.exports.requests import format_labels
+from analysis.exports.requests import extras_of, format_labels
 from analysis.exports.study_export import expected_rows, export_study
 from studies.management.terminal import find_study, progress_bar
 from studies.models.studies import Study
+from studies.services.extras import turn_on
 
 
 class Command(BaseCommand):
@@ -57,6 +58,8 @@ class Command(BaseCommand):
         doubts = list[str]()
         names = ("what", "format", "out", "identified", "free_text", "fresh_pseudonyms", "licence")
         try:
+            for sentence in turn_on(study, *extras_of(options["what"], options["format"])):
+                self.stderr.write(sentence)
             total = expected_rows(study, options["what"])
             with progress_bar(sys.stderr, total=total, label="rows") as bar:
                 counts = export_study(

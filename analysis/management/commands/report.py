@@ -27,6 +27,7 @@ from analysis.report.rules import (
 )
 from studies.management.terminal import find_study, progress_bar
 from studies.models.studies import Study, StudyLog
+from studies.services.extras import turn_on
 from studies.services.studies import record
 from studies.statements import clock
 
@@ -94,11 +95,13 @@ class Command(BaseCommand):
         if options["view"] and len(slugs) > 1:
             raise CommandError("--view needs one study.", returncode=2)
 
-        for slug in slugs:
-            find_study(slug)
-
         self.pages = _pages(options["page"])
-        self.added = [each for each in MORE if options[each.name]]
+        self.added = [files for files in MORE if options[files.name]]
+        needed = [MORE.extra_of(files.name) for files in self.added]
+        needed += [MORE_PAGES.extra_of(page.name) for page in self.pages]
+        for slug in slugs:
+            for sentence in turn_on(find_study(slug), *needed):
+                self.stderr.write(sentence)
         build = partial(self._build, chosen)
         try:
             if len(slugs) > 1:

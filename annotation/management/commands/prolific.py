@@ -37,6 +37,7 @@ from annotation.prolific.sync.webhooks import subscribe
 from studies.management.terminal import find_study
 from studies.models import Study
 from studies.money import format_money, sums_in_words
+from studies.services.extras import turn_on
 
 
 def add_launch_options(parser: ArgumentParser) -> None:
@@ -243,6 +244,8 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         action: str = options["action"]
         added = {each.name: each for each in ACTIONS}.get(action)
+        for sentence in turn_on(study, ACTIONS.extra_of(action)):
+            self.stderr.write(sentence)
         try:
             if added:
                 for line in added.lines(study, options):

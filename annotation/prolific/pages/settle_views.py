@@ -179,14 +179,14 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
     for row in shown:
         by_action[row.action].append(row)
     told: defaultdict[int, list[str]] = defaultdict(list)
-    for part in PARTS:
+    for part in PARTS.of(study):
         for pk, words in part.words(study).items():
             told[pk].append(words)
     context = {
         "unknown": found.unknown,
         **_owner_context(request, study),
         "anybody": bool(found.rows),
-        "parts": [(part.template, part.context(study)) for part in PARTS],
+        "parts": [(part.template, part.context(study)) for part in PARTS.of(study)],
         "chosen": chosen,
         "is_filtered": bool(chosen["search"] or chosen["flag"]),
         "rules": [("any", "any"), ("none", "none"), *_rules_of(found.rows)],

@@ -99,7 +99,7 @@ def show(
     status: int = 200,
 ) -> HttpResponse:
     """Render a recruiting page, which says whether Prolific is simulated and has extras' parts."""
-    added = [part.template for part in PARTS if part.page == page]
+    added = [part.template for part in PARTS.of(study) if part.page == page]
     shared = {"study": study, "is_local": is_local(), "added": added}
     template = f"annotation/prolific/{page}.html"
     return render(request, template, shared | dict(context or {}), status=status)
@@ -246,7 +246,7 @@ def _launch_context(study: Study, found: LaunchPreview) -> dict[str, Any]:
         "hourly": hourly,
         "trials": [
             (reverse(trial.view, args=[study.slug]), trial.button, trial.hint)
-            for trial in launch.TRIALS
+            for trial in launch.TRIALS.of(study)
         ],
     }
 

@@ -286,8 +286,8 @@ def _follow_account(study: Study, client: ProlificClient) -> None:
         account = Account(balance_problem=str(error), read_at=clock.now().isoformat())
     else:
         account = read_account(client, study.currency, workspace)
-    for each in MORE:
-        each.read(study, client)
+    for reader in MORE.of(study):
+        reader.read(study, client)
     recruitment.account = account.stored()
     recruitment.save(update_fields=["account"])
 

@@ -84,6 +84,9 @@ class Settings(Schema):
         _NOT_GIVEN, description="How annotators see sets of three to five responses."
     )
     criteria: list[Criterion] = Field(_NOT_GIVEN, max_length=20)
+    extras: list[str] = Field(
+        _NOT_GIVEN, max_length=100, description="Names of the designs and analyses that are on."
+    )
     items_per_annotator: int = Field(_NOT_GIVEN, ge=1, le=_SMALL)
     annotations_per_item: int = Field(_NOT_GIVEN, ge=1, le=_SMALL)
     human_sample: int | None = Field(_NOT_GIVEN, ge=1, le=2_000_000_000)
@@ -190,8 +193,9 @@ def create(request: HttpRequest, body: NewStudy) -> Status[dict[str, Any]]:
     given = body.dict(exclude_unset=True)
     slug, preset = given.pop("slug", ""), given.pop("preset", "")
     study = Study(**(PRESETS[preset].settings if preset else {}))
+    chosen = {"extras": given.pop("extras")} if "extras" in given else {}
     form = _form(study, given, slug=slug)
-    created = create_study(slug=form.cleaned_data["slug"], owner=user, **form.values())
+    created = create_study(slug=form.cleaned_data["slug"], owner=user, **form.values(), **chosen)
     return Status(201, _shown(request, created))
 
 
@@ -208,7 +212,10 @@ def change(request: HttpRequest, slug: str, body: ChangedSettings) -> dict[str, 
     given = body.dict(exclude_unset=True)
     version = given.pop("version", None)
     _check_frozen(study, given)
-    form = _form(study, given)
+    names = given.get("extras", study.extras)
+    form = _form(study, {name: value for name, value in given.items() if name != "extras"})
+    form.instance.extras = names
+    form.instance.clean()
     save_settings(form.instance, changed=given, user=user_of(request), version=version)
     return _shown(request, study_of(request, slug))
 

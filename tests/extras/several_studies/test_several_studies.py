@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from analysis.report.added_files import of_pages
+from analysis.report.added_files import MORE
 from extras.several_studies.building import build_queued, content_of, delete_files, folder_of
 from extras.several_studies.models import StudiesReport
 from studies.models import Membership, Study
@@ -73,7 +73,12 @@ def test_two_studies_are_side_by_side_pooled_and_as_in_the_article(ada, waves):
 
     assert (report.state, report.slugs) == ("done", ["pilot", "main"]), report.message
     page = ada.get(reverse("several_studies:show", args=[report.public_id])).content.decode()
-    added = [f"{path}/{path}.html" for each in of_pages() for path in each.paths_across]
+    added = [
+        f"{path}/{path}.html"
+        for each in MORE
+        if each.comes_with_pages
+        for path in each.paths_across
+    ]
     for name in ("report.html", "pooled/report.html", "main/report.html", *added):
         assert at(report, name) in page
         sent = ada.get(at(report, name))

@@ -71,7 +71,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="advice")
         try:
             if options["slug"]:
                 self._create(study, options)

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="advice")
         jury = Jury.objects.filter(study=study, name=options["jury"]).first()
         if jury is None:
             names = ", ".join(Jury.objects.filter(study=study).values_list("name", flat=True))

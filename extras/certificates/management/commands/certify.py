@@ -86,7 +86,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from extras.certificates.certifying import CertificateWish, certify
 
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="certificates")
         wish = CertificateWish(**{name: options[name] for name in _WISH})
         try:
             found = certify(study, wish)

@@ -31,7 +31,10 @@ class Command(BaseCommand):
         from extras.certificates.labelling import check_judge, label
         from extras.certificates.labels import write_labels
 
-        study, passport = find_study(options["study"]), find_passport(options["passport"])
+        study, passport = (
+            find_study(options["study"], uses="certificates"),
+            find_passport(options["passport"]),
+        )
         try:
             check_judge(passport, options["judge"])
             ask_missing(study, passport, options, out=self.stderr)

@@ -54,7 +54,7 @@ class Command(BaseCommand):
 
         passport = find_passport(options["passport"])
         try:
-            study = find_study(options["study"] or passport["study"]["slug"])
+            study = find_study(options["study"] or passport["study"]["slug"], uses="certificates")
         except CommandError as error:
             raise CommandError(str(error), returncode=2) from None
         try:

@@ -41,7 +41,7 @@ class Command(BaseCommand):
         try:
             check_parameters(threshold=threshold, seed=None, bootstrap=None)
             for slug in slugs:
-                find_study(slug)
+                find_study(slug, uses="documents")
             names = [path.name for pattern in WRITTEN for path in out.glob(pattern)]
             check_output_folder(out, names, is_ours={"article.html", "table_1.csv"} <= {*names})
             data = [count_article(load_dataset(slug), threshold) for slug in slugs]

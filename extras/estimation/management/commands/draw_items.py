@@ -30,7 +30,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="estimation")
         try:
             if options["by_topic"]:
                 end_draw(study_id=study.pk)

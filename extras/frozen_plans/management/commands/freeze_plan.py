@@ -49,7 +49,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="frozen_plans")
         names = ("threshold", "margin", "exclusions", "hypotheses", "seed", "bootstrap", "dry_run")
         try:
             judges = [parse_judge(text) for text in options["judge"]]

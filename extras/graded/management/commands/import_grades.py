@@ -28,7 +28,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study, path = find_study(options["study"]), options["file"]
+        study, path = find_study(options["study"], uses="graded"), options["file"]
         try:
             file = file_at(path).once()
             with progress_bar(sys.stderr, total=file.count_lines(), label=path.name) as bar:

@@ -40,7 +40,7 @@ class Command(BaseCommand):
         from extras.own_answers.linked_studies import LinkRule, link_study
         from studies.errors import StudyError
 
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="own_answers")
         for name, least in (("persons", 1), ("items", 1), ("examples", 0)):
             if options[name] is not None and options[name] < least:
                 raise CommandError(f"--{name}: Use a whole number of {least} or more.")

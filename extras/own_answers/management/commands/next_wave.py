@@ -36,7 +36,7 @@ class Command(BaseCommand):
         from studies.errors import StudyError
         from studies.models import Study
 
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="own_answers")
         wave = LaterWave.objects.filter(study__slug=options["slug"]).first()
         if wave is None:
             named = options["items"] not in ("same", "other")

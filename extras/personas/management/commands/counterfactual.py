@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--slug", required=True, help="short name of the new study")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="personas")
         if options["items"] is not None and options["items"] < 1:
             raise CommandError("--items: Use a whole number of 1 or more.")
         try:

@@ -38,7 +38,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="personas")
         if options["items"] is not None and options["items"] < 2:
             raise CommandError("--items: Use a whole number of 2 or more.")
         if options["seed"] < 0:

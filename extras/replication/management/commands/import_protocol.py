@@ -28,7 +28,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="replication")
         path: Path = options["file"]
         try:
             found = import_protocol(study_id=study.pk, file=file_at(path), name=options["name"])

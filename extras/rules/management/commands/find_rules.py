@@ -50,7 +50,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="rules")
         runs = runs_to_compare(study)
         wanted = options["run"]
         run = next((each for each in runs if not wanted or each.key == wanted), None)

@@ -38,7 +38,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="validation")
         judge = judges_that_write().filter(name=options["judge"]).first()
         if judge is None:
             names = ", ".join(judges_that_write().values_list("name", flat=True))

@@ -1,0 +1,61 @@
+"""Turning extras of a study on and off, and since when they are on."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth.models import User
+
+from studies.extra import Extra, extras_for_studies
+from studies.models import Study, StudyLog
+from studies.services.settings import SETTINGS_CHANGED, needed_extras, save_settings
+
+
+@dataclass(frozen=True)
+class ExtraInStudy:
+    """An extra, whether it is on in a study, and what has to end before it can be turned off."""
+
+    extra: Extra
+    is_on: bool
+    needed: Collection[str]
+
+
+def extras_in(study: Study) -> list[ExtraInStudy]:
+    """Every extra that a study can turn on, by title."""
+    return [
+        ExtraInStudy(extra, study.has_extra(name), needed_extras(study, {name}))
+        for name, extra in sorted(extras_for_studies().items(), key=lambda pair: pair[1].title)
+    ]
+
+
+def set_extras(study: Study, names: Collection[str], *, user: User | None = None) -> None:
+    """Turn on exactly the extras with these names. Data of the others stays and is hidden.
+
+    Raises `ValidationError` for an unknown one, and `ExtraNeeded` for one that cannot be turned off
+    now.
+    """
+    study.extras = sorted(names)
+    study.clean()
+    save_settings(study, changed=["extras"], user=user)
+
+
+def turn_on(study: Study, *names: str, user: User | None = None) -> list[str]:
+    """Turn on those that are off, and return a sentence for each. Empty names are ignored."""
+    known = extras_for_studies()
+    new = [name for name in dict.fromkeys(names) if name in known and not study.has_extra(name)]
+    if new:
+        stored = Study.objects.get(pk=study.pk)
+        set_extras(stored, {*stored.extras, *new}, user=user)
+        study.extras, study.version = stored.extras, stored.version
+    return [f"Turned on for this study: {known[name].title}." for name in new]
+
+
+def turned_on_at(study: Study) -> dict[str, datetime]:
+    """When each extra that is on was turned on; without those that the study was created with."""
+    rows = StudyLog.objects.filter(study=study, event=SETTINGS_CHANGED).order_by("created_at", "pk")
+    moments: dict[str, datetime] = {}
+    for row in rows:
+        if "extras" in row.detail["fields"]:
+            before, after = (set(row.detail[key]["extras"]) for key in ("before", "after"))
+            moments |= dict.fromkeys(after - before, row.created_at)
+    return {name: moment for name, moment in moments.items() if name in study.extras}
