@@ -38,7 +38,7 @@ CORE = Extra(
     },
     importers=(
         Place("studies.importers.items.item_bundle:OWN", at="items"),
-        Place("studies.importers.sets.prism:PRISM", at="sets"),
+        Place("studies.importers.sets:OWN", at="sets"),
     ),
     holdings=(
         Place("studies.importers.uploads:content_of", at="study"),

@@ -53,6 +53,7 @@ FOR_VIEWERS = {
     "exports/table/",
     "items/",
     "items/<key>/",
+    "settings/extras/",
     "judges/",
     "judges/<run_id>/",
     "judges/<run_id>/panel/",

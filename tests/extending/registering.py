@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from studies.extra import manifests
 from tests.extending.page import modules
 
 
@@ -28,4 +29,6 @@ def register(
     names = dict(vars(registry))
     exec(compile(code[path], path, "exec"), names)
     patch.setattr(registry, name, names[name])
-    return names[name]
+    # Lists of entries are read again.
+    manifests.cache_clear()
+    return list(names[name])

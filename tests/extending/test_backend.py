@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from judging.backends import kinds
 from judging.models import Judge, JudgeRun
+from studies.extra import manifests
 from tests.extending.page import blocks
 from tests.extending.registering import register
 from tests.factories import make_item, make_study, sign_in
@@ -19,18 +20,19 @@ MODULE = "judging/backends/length.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = [each.name for each in kinds.BACKENDS]
+    before = [each.name for each in kinds.OWN]
     found = register(
         PAGE,
         module=MODULE,
         registry=kinds,
-        name="BACKENDS",
+        name="OWN",
         folder=tmp_path,
         patch=monkeypatch,
     )
     assert [kind.name for kind in found] == [*before, "length"]
     yield
     sys.modules.pop("judging.backends.length")
+    manifests.cache_clear()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from django.core.management import call_command
 
 from judging.bias import probe_choices
 from judging.models import JudgeRun
+from studies.extra import manifests
 from tests.extending.page import blocks
 from tests.extending.registering import register
 from tests.factories import make_item, make_study
@@ -19,18 +20,19 @@ MODULE = "judging/bias/doubt.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = [probe.name for probe in probe_choices.PROBES]
+    before = [probe.name for probe in probe_choices.OWN]
     probes = register(
         PAGE,
         module=MODULE,
         registry=probe_choices,
-        name="PROBES",
+        name="OWN",
         folder=tmp_path,
         patch=monkeypatch,
     )
     assert sorted(probe.name for probe in probes) == sorted([*before, "doubt"])
     yield
     sys.modules.pop("judging.bias.doubt")
+    manifests.cache_clear()
 
 
 @pytest.mark.usefixtures("registered")

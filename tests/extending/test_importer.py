@@ -24,8 +24,8 @@ def registered(tmp_path, monkeypatch):
     monkeypatch.setattr(sets, "__path__", [*sets.__path__, str(tmp_path)])
     names = dict(vars(sets))
     exec(compile(code[REGISTRY], REGISTRY, "exec"), names)
-    assert [each.name for each in names["SETS"]] == ["prism", "evenings"]
-    monkeypatch.setattr(sets, "SETS", names["SETS"])
+    assert [each.name for each in names["OWN"]] == ["prism", "evenings"]
+    monkeypatch.setattr(sets, "SETS", names["OWN"])
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from django.urls import reverse
 from analysis.data.dataset import load_dataset
 from judging.models import JudgeRun
 from judging.protocols import registry
+from studies.extra import manifests
 from tests.extending.page import blocks
 from tests.extending.registering import register
 from tests.factories import make_item, make_study, sign_in
@@ -22,18 +23,19 @@ MODULE = "judging/protocols/share.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = [each.name for each in registry.PROTOCOLS]
+    before = [each.name for each in registry.OWN]
     protocols = register(
         PAGE,
         module=MODULE,
         registry=registry,
-        name="PROTOCOLS",
+        name="OWN",
         folder=tmp_path,
         patch=monkeypatch,
     )
     assert [protocol.name for protocol in protocols] == [*before, "share"]
     yield
     sys.modules.pop("judging.protocols.share")
+    manifests.cache_clear()
 
 
 @pytest.fixture

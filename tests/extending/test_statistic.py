@@ -16,8 +16,9 @@ from analysis.report import build, sections
 from analysis.report.build import all_tables, analyses, build_report
 from analysis.report.registration import mark_of
 from analysis.report.render import render_html
-from analysis.report.rules import ANALYSES
+from analysis.report.rules import USUAL_ANALYSES
 from annotation.models import Annotation
+from studies.extra import manifests
 from tests.analysis.builders import answer, make_rater
 from tests.extending.page import blocks, modules
 from tests.factories import make_item, make_study, stored_at_once
@@ -41,15 +42,16 @@ def registered(tmp_path, monkeypatch):
     add_template(tmp_path / "templates", monkeypatch)
     names = dict(vars(build))
     exec(compile(code[REGISTRY], REGISTRY, "exec"), names)
-    kinds = [type(section) for section in names["SECTIONS"]]
+    kinds = [type(section) for section in names["OWN"]]
     assert [kind for kind in kinds if kind.__name__ != "Pace"] == [
-        type(section) for section in build.SECTIONS
+        type(section) for section in build.OWN
     ]
-    monkeypatch.setitem(ANALYSES, "pace", "How long right and wrong answers took")
-    before = list(build.SECTIONS)
-    build.SECTIONS[:] = names["SECTIONS"]
+    monkeypatch.setitem(USUAL_ANALYSES, "pace", "How long right and wrong answers took")
+    monkeypatch.setattr(build, "OWN", names["OWN"])
+    manifests.cache_clear()
     yield
-    build.SECTIONS[:] = before
+    monkeypatch.undo()
+    manifests.cache_clear()
     for name in ("analysis.stats.accuracy.pace", "analysis.report.sections.pace"):
         del sys.modules[name]
 

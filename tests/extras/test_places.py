@@ -1,23 +1,35 @@
 """Entries of extras stand behind entries of the core, which are there without any other extra."""
 
-from analysis.data import dataset, extras
 from analysis.report import build, rules
-from judging.backends import kinds as backends
-from judging.protocols import registry as protocols
-from studies.importers import sets
+from studies.extra import KINDS, Kind, Place, manifests
 
 
-def test_every_entry_has_its_place_without_any_other_extra():
-    lists = (
-        (rules.MORE_CHAPTERS, build.SECTIONS),
-        (extras.READERS, [dataset.DRAW]),
-        (backends.MORE, backends.BACKENDS),
-        (protocols.MORE, protocols.PROTOCOLS),
-        (sets.MORE, sets.SETS),
-    )
+def test_every_entry_is_there_and_has_its_place_without_any_other_extra():
+    lists = {
+        (kind, entry.at if isinstance(entry, Place) else "")
+        for extra, _ in manifests()
+        for kind in KINDS
+        for entry in getattr(extra, kind)
+    }
+    chapters = {section.name: section.parts for section in build.OWN}
 
-    assert [entry for more, own in lists for entry in more.without_place(own)] == []
+    missing = {
+        (at, entry)
+        for kind, at in lists
+        for entry in Kind[object](kind, at).without_place()
+        if kind != "chapters" or not at
+    }
+    assert missing == set()
+    for chapter, parts in chapters.items():
+        names = {part.name for part in parts}
+        assert [
+            entry.after
+            for extra, _ in manifests()
+            for entry in extra.chapters
+            if isinstance(entry, Place) and entry.at == chapter and entry.after
+            if entry.after not in names
+        ] == []
 
 
 def test_the_report_ends_with_its_downloads():
-    assert rules.MORE_CHAPTERS.among(build.SECTIONS)[-1].name == "downloads"
+    assert list(rules.CHAPTERS)[-1].name == "downloads"

@@ -3,7 +3,6 @@
 from contextlib import contextmanager
 
 import pytest
-from studies.additions import Additions
 
 from judging.watching import MORE
 from judging.worker import chunks
@@ -34,9 +33,7 @@ WATCHER = Watcher()
 
 @pytest.fixture
 def seen(monkeypatch) -> list[object]:
-    more: Additions[Watcher] = Additions()
-    more.add(f"{__name__}:WATCHER")
-    monkeypatch.setattr("judging.watching.MORE", more)
+    monkeypatch.setattr("judging.watching.MORE", [WATCHER])
     SEEN.clear()
     return SEEN
 

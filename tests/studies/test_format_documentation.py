@@ -7,10 +7,11 @@ from pathlib import Path
 from analysis.exports import columns
 from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.files.readers import COLUMNS
-from studies.importers.items.item_bundle import MORE, file_formats
+from studies.importers.items.item_bundle import FORMATS, OWN, file_formats
 from studies.importers.items.validation import KEYS
-from studies.importers.sets import SETS, data_sets
+from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import as_text
+from studies.importers.sets.prism import PRISM
 from tests.studies.files import faults, jsonl
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -46,9 +47,9 @@ def test_every_column_and_format_is_described():
 
 def test_the_choices_of_format_are_described():
     commands = (DOCS / "commands.md").read_text(encoding="utf-8")
-    added = {each.name for each in MORE}
+    added = {form.name for form in FORMATS} - {form.name for form in OWN}
     names = [name for name in file_formats() if name not in added]
-    of_core = ["auto", *names, *(each.name for each in SETS)]
+    of_core = ["auto", *names, PRISM.name]
 
     assert f"--format {'|'.join(of_core)}|…]" in TEXT
     assert "--format " + r"\|".join(of_core) + r"\|…]" in commands

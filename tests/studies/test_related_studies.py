@@ -10,9 +10,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def copies(monkeypatch):
-    monkeypatch.setattr(related_studies, "_sources", [])
-    monkeypatch.setattr(related_studies, "_copies", {})
-    related_studies.register_copies("changed", copy="changed", origin="unchanged")
+    changed = related_studies.KindOfCopy("changed", copy="changed", origin="unchanged")
+    monkeypatch.setattr(related_studies, "RELATED", [])
+    monkeypatch.setattr(related_studies, "COPIES", [changed])
 
 
 def words_of(study):

@@ -120,7 +120,7 @@ def test_every_setting_of_a_group_is_in_the_form():
     shown = [name for _, names in GROUPS for name in names]
 
     assert sorted([*shown, *added_fields(), "version"]) == sorted(form.fields)
-    elsewhere = {"state", "source", "reward", "id", "created_at"}
+    elsewhere = {"state", "source", "reward", "id", "created_at", "extras"}
     fields = {field.name for field in Study._meta.concrete_fields if field.editable}
     assert fields - elsewhere == set(shown) - {"pay", "licence"}
 

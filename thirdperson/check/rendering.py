@@ -18,6 +18,8 @@ def set_up() -> None:
     if not settings.configured:
         settings.configure(
             BASE_DIR=APPS,
+            MANIFESTS=["config.core:CORE"],
+            FAILURES_OF_EXTRAS_STOP=True,
             TEMPLATES=[
                 {
                     "BACKEND": "django.template.backends.django.DjangoTemplates",

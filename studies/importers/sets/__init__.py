@@ -7,7 +7,9 @@ import; docs/extending/importer.md adds one as an example.
 
 from studies.extra import Kind
 from studies.importers.sets.data_set import DataSet
+from studies.importers.sets.prism import PRISM
 
+OWN: tuple[DataSet, ...] = (PRISM,)
 SETS: Kind[DataSet] = Kind("importers", "sets")
 
 

@@ -7,7 +7,6 @@ import zipfile
 
 import pytest
 from django.core.management import CommandError, call_command
-from studies.additions import Additions
 
 from analysis.exports import bundle as delivery_bundle
 from analysis.exports.catalogue import StudyDocument
@@ -268,11 +267,8 @@ def note(monkeypatch):
     added = StudyDocument(
         "note", "A note", "Note on", "What to know.", "{study} has no note.", files
     )
-    documents: Additions[StudyDocument] = Additions()
-    documents.add(f"{__name__}:NOTE")
-    monkeypatch.setattr(f"{__name__}.NOTE", added, raising=False)
     for module in (publish, publish_bundle):
-        monkeypatch.setattr(module, "DOCUMENTS", documents)
+        monkeypatch.setattr(module, "DOCUMENTS", [added])
 
 
 @pytest.mark.usefixtures("note")
