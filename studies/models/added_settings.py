@@ -4,7 +4,7 @@ The page *Settings*, the API, `create_study`, copies and studies as files have t
 of the table's fields. On a study that is created or edited they are attributes, like its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
@@ -49,6 +49,21 @@ def added_fields() -> dict[str, "models.Field[Any, Any]"]:
     return {name: field for each in SECTIONS for name, field in each.settings().items()}
 
 
+def fields_on(study: "Study") -> list[tuple[str, tuple[str, ...]]]:
+    """The sections that are on in a study: the heading, and the names of the settings."""
+    return [(section.name, tuple(section.settings())) for section in SECTIONS.of(study)]
+
+
+def extras_of(settings: Mapping[str, Any]) -> set[str]:
+    """The extras with a setting whose value is not its default."""
+    return {
+        SECTIONS.extra_of(section.name)
+        for section in SECTIONS
+        for name, field in section.settings().items()
+        if name in settings and settings[name] != field.get_default()
+    }
+
+
 def read_added(study: "Study") -> dict[str, Any]:
     """The added settings of a study, which become attributes of it unless they are already."""
     for section in SECTIONS:
@@ -79,4 +94,4 @@ def store_added(study: "Study") -> None:
 
 def consent_sentences(study: "Study") -> Iterator[str]:
     """What extras have to say in the consent text, in the current language."""
-    return filter(None, (section.of(study).consent_sentence() for section in SECTIONS))
+    return filter(None, (section.of(study).consent_sentence() for section in SECTIONS.of(study)))

@@ -292,7 +292,7 @@ class Study(models.Model):
             raise ValidationError(
                 {"source": "The source must be an object whose values are texts."}
             )
-        self._clean_extras()
+        self.clean_extras()
         self._clean_perspective()
         self._clean_phone_features()
         clean_added(self)
@@ -327,7 +327,7 @@ class Study(models.Model):
                 }
             )
 
-    def _clean_extras(self) -> None:
+    def clean_extras(self) -> None:
         """Refuse names of unknown extras; those that the installation has lost stay."""
         known = extras_for_studies()
         if not isinstance(self.extras, list) or not all(

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.models import Membership, Study
-from studies.models.added_settings import SECTIONS, added_fields, read_added
+from studies.models.added_settings import added_fields, fields_on, read_added
 from studies.money import major_units, minor_units
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, onward
@@ -209,9 +209,11 @@ class SettingsForm(forms.ModelForm):
         self.initial.setdefault("pay", major_units(reward, study.currency))
         self.initial.setdefault("licence", study.source.get("licence", ""))
         self.initial["version"] = study.version
-        for name, value in read_added(study).items():
+        values = read_added(study)
+        self.added = [name for _, names in fields_on(study) for name in names]
+        for name in self.added:
             self.fields[name] = cast(forms.Field, added_fields()[name].formfield())
-            self.initial.setdefault(name, value)
+            self.initial.setdefault(name, values[name])
         fixed = () if self.is_new else ("slug", *fixed_settings(study))
         for name in fixed:
             self.fields[name].disabled = True
@@ -228,13 +230,12 @@ class SettingsForm(forms.ModelForm):
         return self.instance.pk is None
 
     def groups(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
-        added = [(section.name, tuple(section.settings())) for section in SECTIONS]
-        for title, names in (*GROUPS[:_ADDED_AT], *added, *GROUPS[_ADDED_AT:]):
+        for title, names in (*GROUPS[:_ADDED_AT], *fields_on(self.instance), *GROUPS[_ADDED_AT:]):
             yield title, [self[name] for name in names]
 
     @property
     def own_groups(self) -> list[SettingsGroup]:
-        """What only the researcher knows about a new study."""
+        """What only the researcher knows, and who takes part and how."""
         return [group for group in self._settings_groups() if group.title in _OWN]
 
     @property
@@ -260,7 +261,7 @@ class SettingsForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        vars(self.instance).update({n: data[n] for n in added_fields() if n in data})
+        vars(self.instance).update({n: data[n] for n in self.added if n in data})
         if "currency" in data and "pay" in data:
             self.instance.reward = minor_units(data["pay"] or Decimal(0), data["currency"])
         if "licence" in data and data["licence"] != self.instance.source.get("licence", ""):
@@ -275,7 +276,7 @@ class SettingsForm(forms.ModelForm):
 
     def values(self) -> dict[str, Any]:
         """The submitted settings, under the names of the study's fields."""
-        names = [*(name for name in self.Meta.fields if name != "slug"), *added_fields()]
+        names = [*(name for name in self.Meta.fields if name != "slug"), *self.added]
         made = {"reward": self.instance.reward, "source": self.instance.source}
         return {name: self.cleaned_data[name] for name in names} | made
 

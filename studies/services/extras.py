@@ -35,7 +35,7 @@ def set_extras(study: Study, names: Collection[str], *, user: User | None = None
     now.
     """
     study.extras = sorted(names)
-    study.clean()
+    study.clean_extras()
     save_settings(study, changed=["extras"], user=user)
 
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from studies.errors import ExtraNeeded, FrozenStudy, StaleVersion
 from studies.extra import Kind
 from studies.models import Study
-from studies.models.added_settings import added_fields, read_added, store_added
+from studies.models.added_settings import added_fields, extras_of, read_added, store_added
 from studies.services.items import has_begun, seat_items, seats_changing, study_content_hash
 from studies.services.studies import lock_study, record
 
@@ -122,7 +122,10 @@ def save_settings(
         )
     if added := added_fields().keys() & changed:
         read_added(locked)
-    changed = [name for name in changed if getattr(study, name) != getattr(locked, name)]
+    study.extras = sorted({*study.extras, *extras_of({n: getattr(study, n) for n in added})})
+    changed = [
+        name for name in {*changed, "extras"} if getattr(study, name) != getattr(locked, name)
+    ]
     if not changed:
         return
     if locked.frozen_at is not None and (fixed := sorted(set(changed) & set(FROZEN_FIELDS))):

@@ -15,7 +15,7 @@ from django.db.models import F
 from studies.errors import OpeningRefused, StaleVersion, StudyError
 from studies.extra import Kind
 from studies.models import Membership, Study, StudyLog
-from studies.models.added_settings import added_fields, store_added
+from studies.models.added_settings import added_fields, extras_of, store_added
 from studies.statements import clock
 from studies.texts.normalisation import digest
 
@@ -69,6 +69,7 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
         raise taken
     added = {name: fields.pop(name) for name in added_fields() if name in fields}
     study = Study(slug=slug, **{"title": slug, **fields})
+    study.extras = sorted({*study.extras, *extras_of(added)})
     vars(study).update(added)
     study.full_clean()
     try:

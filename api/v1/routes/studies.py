@@ -13,8 +13,9 @@ from pydantic import ConfigDict, Field, create_model
 from api.v1.access import EDITOR, READ, WRITE, needs, refuse_form, study_of, user_of
 from api.v1.responses import PageOf, PageQuery, page
 from studies.errors import FrozenStudy
+from studies.extra import extras_of_new_studies
 from studies.models import Membership, Study
-from studies.models.added_settings import added_fields, read_added
+from studies.models.added_settings import added_fields, extras_of, read_added
 from studies.money import major_units
 from studies.pages.listing import list_studies, role_of, study_figures
 from studies.pages.settings_views import MAY_CREATE, SettingsForm
@@ -192,10 +193,13 @@ def create(request: HttpRequest, body: NewStudy) -> Status[dict[str, Any]]:
         raise PermissionDenied
     given = body.dict(exclude_unset=True)
     slug, preset = given.pop("slug", ""), given.pop("preset", "")
-    study = Study(**(PRESETS[preset].settings if preset else {}))
-    chosen = {"extras": given.pop("extras")} if "extras" in given else {}
+    names = {*given.pop("extras", extras_of_new_studies()), *extras_of(given)}
+    study = Study(**(PRESETS[preset].settings if preset else {}) | {"extras": sorted(names)})
+    study.clean_extras()
     form = _form(study, given, slug=slug)
-    created = create_study(slug=form.cleaned_data["slug"], owner=user, **form.values(), **chosen)
+    created = create_study(
+        slug=form.cleaned_data["slug"], owner=user, **form.values(), extras=study.extras
+    )
     return Status(201, _shown(request, created))
 
 
@@ -212,11 +216,10 @@ def change(request: HttpRequest, slug: str, body: ChangedSettings) -> dict[str, 
     given = body.dict(exclude_unset=True)
     version = given.pop("version", None)
     _check_frozen(study, given)
-    names = given.get("extras", study.extras)
-    form = _form(study, {name: value for name, value in given.items() if name != "extras"})
-    form.instance.extras = names
-    form.instance.clean()
-    save_settings(form.instance, changed=given, user=user_of(request), version=version)
+    study.extras = sorted({*given.pop("extras", study.extras), *extras_of(given)})
+    study.clean_extras()
+    form = _form(study, given)
+    save_settings(form.instance, changed=[*given, "extras"], user=user_of(request), version=version)
     return _shown(request, study_of(request, slug))
 
 
