@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from studies.extra import Kind
-
 if TYPE_CHECKING:
     import numpy as np
 
@@ -130,4 +128,4 @@ class Family:
     checks: Sequence[MethodCheck]
 
 
-FAMILIES: Kind[Family] = Kind("promises")
+FAMILIES: list[Family] = []

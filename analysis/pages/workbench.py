@@ -54,13 +54,22 @@ def _mark(section: str, states: list[str]) -> Mark:
 def report_pages(study: Study) -> list[SectionPage]:
     return [
         SectionPage("report", "All reports", reverse("analysis:list", args=[study.slug])),
-        SectionPage("report", "Disagreements", reverse("disagreements:list", args=[study.slug])),
-        SectionPage("report", "Another view", reverse("analysis:view", args=[study.slug])),
+        SectionPage(
+            "report",
+            "Disagreements",
+            reverse("disagreements:list", args=[study.slug]),
+            once="judges",
+        ),
+        SectionPage(
+            "report", "Another view", reverse("analysis:view", args=[study.slug]), once="report"
+        ),
     ]
 
 
 def audit_page(study: Study) -> list[SectionPage]:
-    return [SectionPage("items", "Audit", reverse("audit:findings", args=[study.slug]))]
+    return [
+        SectionPage("items", "Audit", reverse("audit:findings", args=[study.slug]), once="items")
+    ]
 
 
 def report_needs(study: Study) -> Iterator[Need]:

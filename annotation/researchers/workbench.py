@@ -89,6 +89,8 @@ _PROLIFIC = (
     ("Prolific", "people:prolific"),
     ("Approve and pay", "people:prolific-settle"),
 )
+# Pages about people who have taken part.
+_LATER = ("people:codes", "people:prolific-settle")
 _LIST = (("Invitations", "people:invitations"),)
 
 
@@ -99,10 +101,16 @@ def annotator_pages(study: Study) -> list[SectionPage]:
         SectionPage("annotators", "Preview", reverse("people:preview", args=[study.slug])),
     ]
     faulty = reverse("people:faulty-items", args=[study.slug])
-    own.append(SectionPage("items", "Faulty items", faulty, for_editors=True))
+    own.append(SectionPage("items", "Faulty items", faulty, for_editors=True, once="items"))
     pages = (*_PAGES, *platform.get(Study.Entry(study.entry), ()))
     return own + [
-        SectionPage("annotators", title, reverse(name, args=[study.slug]), for_editors=True)
+        SectionPage(
+            "annotators",
+            title,
+            reverse(name, args=[study.slug]),
+            for_editors=True,
+            once="annotators" if name in _LATER else "",
+        )
         for title, name in pages
     ]
 

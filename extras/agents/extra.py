@@ -8,7 +8,7 @@ EXTRA = Extra(
     summary=(
         "Programs reach studies by the Model Context Protocol, and their proposals wait for a person."
     ),
-    group="installation",
+    group="files",
     addresses={"studies/<slug:slug>/proposals/": "urls"},
     sections={"agents:": "settings"},
     holdings=(Place("views:content_of", at="study"),),

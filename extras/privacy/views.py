@@ -35,7 +35,15 @@ _OWNER = Membership.Role.OWNER
 
 
 def search_page(study: Study) -> list[SectionPage]:
-    return [SectionPage("annotators", "Find", reverse("privacy:find", args=[study.slug]), True)]
+    return [
+        SectionPage(
+            "annotators",
+            "Find",
+            reverse("privacy:find", args=[study.slug]),
+            True,
+            once="annotators",
+        )
+    ]
 
 
 def _address(study: Study, name: str) -> str:

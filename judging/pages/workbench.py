@@ -234,5 +234,7 @@ def run_pages(study: Study) -> list[SectionPage]:
             reverse("judging:judges", args=[study.slug]),
             for_editors=True,
         ),
-        SectionPage("judges", "Wordings", reverse("judging:wordings", args=[study.slug])),
+        SectionPage(
+            "judges", "Wordings", reverse("judging:wordings", args=[study.slug]), once="judges"
+        ),
     ]

@@ -91,13 +91,15 @@ class Need:
 class SectionPage:
     """A page of a section, in the second row of the navigation.
 
-    The row appears on the pages of the section if it has at least two such pages.
+    The row appears on the pages of the section if it has at least two such pages. With `once`, the
+    page is there once the study has something in that section, such as annotators.
     """
 
     section: str
     title: str
     address: str
     for_editors: bool = False
+    once: str = ""
 
 
 @dataclass(frozen=True)
@@ -277,9 +279,13 @@ class NavigationLink:
     alerts: tuple[str, ...]
 
 
+def _marks(study: Study) -> list[Mark]:
+    return once(study, "marks", lambda: marks.of(study))
+
+
 def navigation(study: Study, *, view_name: str, path: str) -> list[NavigationLink]:
     """The sections of `study`, seen from the page at `path`."""
-    found = marks.of(study)
+    found = _marks(study)
     here = section_of(view_name)
     links = []
     for section, (title, name) in _SECTIONS.items():
@@ -306,10 +312,12 @@ class SectionLink:
 def pages_here(study: Study, *, view_name: str, path: str, may_edit: bool) -> list[SectionLink]:
     """The pages of the current section, if there are several."""
     here = section_of(view_name)
+    begun = {mark.section for mark in _marks(study) if mark.count}
     found = [
         page
         for page in section_pages.of(study)
         if page.section == here and (may_edit or not page.for_editors)
+        if not page.once or page.once in begun or path.startswith(page.address)
     ]
     if len(found) < 2:
         return []
@@ -341,7 +349,12 @@ def settings_pages(study: Study) -> list[SectionPage]:
         "studies:whole": "Copy, archive, delete",
     }
     return [
-        SectionPage("settings", title, reverse(name, args=[study.slug]))
+        SectionPage(
+            "settings",
+            title,
+            reverse(name, args=[study.slug]),
+            once="items" if name == "studies:providers" else "",
+        )
         for name, title in pages.items()
     ]
 
