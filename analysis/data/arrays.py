@@ -95,6 +95,16 @@ class LeftOutItem:
 
 
 @dataclass(frozen=True)
+class LateExtra:
+    """An extra that was turned on (UTC day) after the first answer, or even after a report."""
+
+    name: str
+    title: str
+    on: str
+    after_report: bool
+
+
+@dataclass(frozen=True)
 class ItemData:
     key: str
     topic: str
@@ -298,6 +308,7 @@ class Dataset:
     plan: FrozenPlan | None = None
     no_plan: str = "No analysis plan was frozen."  # the reason if there is no plan
     late_changes: tuple[LateChange, ...] = ()
+    late_extras: tuple[LateExtra, ...] = ()
     # Day and starter of each run, if a plan seals the words of runs.
     begun: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     # Departures from the plan's seals, and the sealed items: None if all or none are.

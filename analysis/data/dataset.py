@@ -26,6 +26,7 @@ from analysis.data.arrays import (
     FrozenPlan,
     ItemData,
     Judgments,
+    LateExtra,
     RunData,
     StudyFacts,
 )
@@ -36,6 +37,7 @@ from analysis.data.raters import (
     answers_of,
     attention_of,
     exclusions_of,
+    first_report_of,
     flagged_of,
     identities_of,
     left_out_of,
@@ -47,9 +49,11 @@ from analysis.data.raters import (
 from analysis.data.runs import juries_of, runs_of
 from analysis.data.views import AS_IT_IS, StudyThen, View
 from analysis.errors import BadParameters, NoSuchStudy
+from studies.extra import extras_for_studies
 from studies.models import Item, Persona, Study, StudyLog
 from studies.prompts import wording_in
 from studies.selectors import item_languages
+from studies.services.extras import turned_on_at
 from studies.services.settings import READ_OTHERWISE
 
 if TYPE_CHECKING:
@@ -163,6 +167,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         probes=probes,
         plan=planned.plan,
         late_changes=_late_changes(study, planned.plan, until=at),
+        late_extras=_late_extras(study),
         departures=planned.departures,
         begun=planned.begun,
         is_sealed=None
@@ -182,6 +187,25 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     readers = READERS.of(study) if view.is_empty else [DRAW]
     read = ((each.name, each.read(study, data, position)) for each in readers)
     return replace(data, extras={name: extra for name, extra in read if extra is not None})
+
+
+def _late_extras(study: Study) -> tuple[LateExtra, ...]:
+    """The extras that are on, and were turned on after the first answer."""
+    moments = turned_on_at(study) if study.frozen_at else {}
+    late = {name: moment for name, moment in moments.items() if moment > study.frozen_at}
+    if not late:
+        return ()
+    first = first_report_of(study)
+    titles = {name: extra.title for name, extra in extras_for_studies().items()}
+    return tuple(
+        LateExtra(
+            name,
+            titles.get(name, name),
+            f"{moment:%Y-%m-%d}",
+            after_report=first is not None and first < moment,
+        )
+        for name, moment in sorted(late.items())
+    )
 
 
 def _late_changes(

@@ -370,7 +370,7 @@ def exclusions_of(study: Study, then: StudyThen | None = None) -> tuple[Exclusio
     people = list(Annotator.objects.filter(study=study).exclude(excluded_at=None))
     if not people:
         return ()
-    first = _first_report(study)
+    first = first_report_of(study)
     events = AnnotatorEvent.objects.filter(annotator__in=people, event="excluded")
     users = dict(events.order_by("pk").values_list("annotator", "user__username"))
     counts = _by_person(
@@ -393,7 +393,7 @@ def exclusions_of(study: Study, then: StudyThen | None = None) -> tuple[Exclusio
 
 
 def _exclusions_then(study: Study, then: StudyThen) -> Iterator[Exclusion]:
-    first = _first_report(study)
+    first = first_report_of(study)
     items = then.items().values("pk")
     counts = _by_person(
         then.given().filter(assignment__annotator__in=[*then.excluded], assignment__item__in=items)
@@ -430,7 +430,7 @@ def left_out_of(study: Study, then: StudyThen | None) -> tuple[LeftOutItem, ...]
     found = sorted(counted.values_list("key", "left_out_reason", "n"))
     if not found:
         return ()
-    first = _first_report(study)
+    first = first_report_of(study)
     log = study.log.filter(event=TAKEN_OUT).order_by("pk").select_related("user")
     now = {entry.detail["item"]: entry for entry in log}
     made: Mapping[str, StudyLog | None] = now if then is None else then.taken_out
@@ -448,7 +448,7 @@ def left_out_of(study: Study, then: StudyThen | None) -> tuple[LeftOutItem, ...]
     return tuple(out)
 
 
-def _first_report(study: Study) -> datetime | None:
+def first_report_of(study: Study) -> datetime | None:
     """When the first report of the study was requested, on a page or by command."""
     built = Report.objects.filter(study=study, state=Report.State.DONE)
     written = study.log.filter(event=REPORT_WRITTEN)

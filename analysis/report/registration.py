@@ -71,6 +71,7 @@ def registration(
     out |= {"not_sealed": planned["not_sealed"]} if planned else {"because": data.no_plan}
     out["departures"] = planned.get("departures", [])
     out["late_changes"] = [asdict(change) for change in data.late_changes]
+    out["late_extras"] = [asdict(extra) for extra in data.late_extras]
     unplanned = {"mark": "explored", "because": data.no_plan}
     out["analyses"] = [
         {"analysis": a.code, "label": a.label, "tables": list(a.tables), "paths": list(a.paths)}

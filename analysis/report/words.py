@@ -232,7 +232,7 @@ def chosen(report: ReportJson) -> str:
 
 
 def late_changes(report: ReportJson) -> list[str]:
-    """Changes to threshold and margin after the first answer."""
+    """Changes to threshold, margin and extras after the first answer."""
     forms = {
         "threshold": ("High certainty", 1, "from {:g}"),
         "margin": ("The equivalence margin", 100, "{:g} points"),
@@ -244,6 +244,12 @@ def late_changes(report: ReportJson) -> list[str]:
         sentences.append(
             f"{what} was changed from {before} to {after} on {change['on']}, after the first "
             "data had arrived. Whatever depends on it was chosen post hoc."
+        )
+    for extra in report["registration"].get("late_extras", ()):
+        when = "a report" if extra["after_report"] else "the first answer"
+        sentences.append(
+            f"“{extra['title']}” was turned on on {extra['on']}, after {when}. What it adds was "
+            "decided after the data."
         )
     return sentences
 

@@ -16,6 +16,7 @@ from django.http import HttpRequest
 from extras.agents.models import KEPT_OPEN, Proposal, ProposalKind, ProposalState
 from studies.errors import StudyError
 from studies.models.studies import AccessToken, Study
+from studies.services.extras import turn_on
 from studies.services.studies import lock_study, record, seen_of
 from studies.statements import clock
 
@@ -78,6 +79,7 @@ def propose(
         raise ProposalError(
             f"{MOST_OPEN} proposals wait for a decision. Somebody has to decide about them first."
         )
+    turn_on(study, "agents", user=token.user)
     found = Proposal.objects.create(
         study=study,
         kind=kind,

@@ -1,5 +1,7 @@
 """Marks of numbers without a plan, and settings that were changed after the first answer."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
@@ -9,7 +11,8 @@ from analysis.report.registration import mark_of, table_mark
 from analysis.report.rules import analysis_titles
 from analysis.report.section import of_extras
 from analysis.report.words import late_changes
-from studies.models import Item
+from studies.models import Item, Study, StudyLog
+from studies.services.extras import turn_on
 from studies.services.settings import save_settings
 from tests.analysis.builders import little_study, random_study
 
@@ -91,3 +94,36 @@ def test_a_threshold_and_a_margin_changed_after_the_first_answer_are_told_beside
     assert all_tables(after)["table_b"].threshold == "70, changed after the first data"
     assert len(late_changes(after)) == 2
     assert before["inputs"]["hash"] != after["inputs"]["hash"]
+
+
+def test_the_report_says_which_extras_were_turned_on_after_answers_or_a_report():
+    study = little_study(31)
+    study.extras = []
+    save_settings(study, changed=["extras"])
+    StudyLog.objects.filter(study=study).update(created_at=timezone.now() - timedelta(days=3))
+    Study.objects.update(frozen_at=timezone.now() - timedelta(days=1))
+    study.refresh_from_db()
+    turn_on(study, "certificates")
+
+    report = built(study)
+
+    assert report["study"]["extras"] == ["certificates"]
+    (late,) = report["registration"]["late_extras"]
+    assert (late["name"], late["after_report"]) == ("certificates", False)
+    assert late_changes(report) == [
+        f"“{late['title']}” was turned on on {late['on']}, after the first answer. What it adds was "
+        "decided after the data."
+    ]
+
+
+def test_what_is_off_is_not_computed_or_shown():
+    study = little_study(31)
+    everything = built(study)
+    study.extras = []
+    save_settings(study, changed=["extras"])
+
+    plain = built(study)
+
+    assert plain["study"]["extras"] == []
+    assert set(all_tables(plain)) < set(all_tables(everything))
+    assert set(plain) < set(everything)
