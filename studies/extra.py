@@ -53,14 +53,14 @@ class Extra:
     addresses: Mapping[str, str] | None = None
     """Prefixes of addresses, each with the module of its patterns."""
     sections: Mapping[str, str] | None = None
-    """Names of addresses, or a namespace with its colon, each with the section of the navigation."""
+    """Names of addresses, or namespaces with a colon, each with its section of the navigation."""
 
     importers: Entries = ()
     """How files are read. At `items` and `judgments`: a format. At `sets`: a released data set. At
     `rows`: an option of an import. At `wordings`: where wordings can be taken from."""
     holdings: Entries = ()
-    """Which rows are a study's or a person's. At `settings`: settings of a study in a table of their
-    own, a subclass of `AddedSettings`. At `needed`: what has to end before the extra can be
+    """Which rows are a study's or a person's. At `settings`: settings of a study in a table of
+    their own, a subclass of `AddedSettings`. At `needed`: what has to end before the extra can be
     turned off. At `person`: what is stored of a person. At `study`:
     what is deleted with a study. At `copies`, `removals`: what a copy of a study gets, and what to
     do before items are removed. At `related`, `kinds_of_copies`: other

@@ -1,6 +1,7 @@
 """Whether an extra can be deleted: `python -m tests.without NAME… [-- pytest arguments]`.
 
-For each extra it copies the tracked files, deletes the extra's folder and its tests, and runs Django's checks, the search for missing migrations, the import directions and the tests.
+For each extra it copies the tracked files, deletes the extra's folder and its tests, and
+runs Django's checks, the search for missing migrations, the import directions and the tests.
 Without a name it does so for every extra.
 """
 

@@ -155,7 +155,7 @@ def has_people(what: str) -> bool:
 
 
 def labels(study: Study | None = None) -> dict[str, str]:
-    """The available exports with their labels on the form: of all extras, or those on in a study."""
+    """The available exports with their labels: of all extras, or of those on in a study."""
     added = (MORE, MORE_FOLDERS) if study is None else (MORE.of(study), MORE_FOLDERS.of(study))
     return LABELS | {export.name: export.label for kind in added for export in kind}
 

@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="administration",
     title="Administration",
-    summary=("Superusers get pages for studies, accounts, the server and backups."),
+    summary="Superusers get pages for studies, accounts, the server and backups.",
     group="installation",
     addresses={"administration/": "urls", "admin/components/": "components"},
     parts=(Place("views:LINK", at="administration"),),

@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="advice",
     title="Advice and debates",
     summary=(
-        "Annotators answer once before and once after an advice or a debate that models write; judges can discuss as a jury."
+        "Annotators answer once before and once after an advice or a debate that models "
+        "write; judges can discuss as a jury."
     ),
     group="people",
     analyses={

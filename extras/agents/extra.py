@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="agents",
     title="Tools for agents",
     summary=(
-        "Programs reach studies by the Model Context Protocol, and their proposals wait for a person."
+        "Programs reach studies by the Model Context Protocol, and their proposals wait for a "
+        "person."
     ),
     group="files",
     addresses={"studies/<slug:slug>/proposals/": "urls"},

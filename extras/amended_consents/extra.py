@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="amended_consents",
     title="Amended consents",
     summary=(
-        "The consent changes while people take part, and those who agreed to an earlier version can be asked again."
+        "The consent changes while people take part, and those who agreed to an earlier "
+        "version can be asked again."
     ),
     group="people",
     addresses={"studies/<slug:slug>/people/consent/": "views"},

@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="certificates",
     title="Certified thresholds and labels",
     summary=(
-        "For which items a judge may replace people, with a guarantee; labels by people and judge together."
+        "For which items a judge may replace people, with a guarantee; labels by people and "
+        "judge together."
     ),
     group="judges",
     reasons={

@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="check_page",
     title="Check page",
-    summary=("The page /check/ checks a table of labels in the browser and sends nothing."),
+    summary="The page /check/ checks a table of labels in the browser and sends nothing.",
     group="installation",
     addresses={"check/": "urls"},
     parts=(Place("views:LINK", at="sign_in"),),

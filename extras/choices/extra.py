@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="choices",
     title="Wordings as a factor",
-    summary=("The report says whether the words of the question change what judges answer."),
+    summary="The report says whether the words of the question change what judges answer.",
     group="analyses",
     analyses={"wording": "Effect of wording, framing and order"},
     chapters=(

@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="datasets",
     title="Released data sets",
-    summary=("Items can be imported from data sets that others released."),
+    summary="Items can be imported from data sets that others released.",
     group="installation",
     importers=(
         Place("opinionqa:OPINIONQA", at="sets"),

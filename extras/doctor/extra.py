@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="doctor",
     title="Doctor",
     summary=(
-        "A command checks the data and files of an installation and repairs what follows from other data."
+        "A command checks the data and files of an installation and repairs what follows from "
+        "other data."
     ),
     group="installation",
 )

@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="documentation_pages",
     title="Documentation pages",
-    summary=("The documentation is shown as pages of the site, with a search."),
+    summary="The documentation is shown as pages of the site, with a search.",
     group="installation",
     addresses={"": "urls"},
     parts=(Place("views:LINK", at="main"),),

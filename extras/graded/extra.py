@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="graded",
     title="Graded answers",
-    summary=("Annotators and judges also state strength, scores, criteria or a reason."),
+    summary="Annotators and judges also state strength, scores, criteria or a reason.",
     group="people",
     reasons={"other_scale": "the judge used another scale than people"},
     addresses={"studies/<slug:slug>/graded/": "urls"},

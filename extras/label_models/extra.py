@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="label_models",
     title="Models of annotators",
-    summary=("One answer of many by Dawid and Skene, one coin, MACE and GLAD."),
+    summary="One answer of many by Dawid and Skene, one coin, MACE and GLAD.",
     group="analyses",
     chapters=(Place("rules:RULES", at="agreement", after="alpha_check"),),
 )

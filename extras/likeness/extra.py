@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="likeness",
     title="Likeness to people",
-    summary=("How much a judge is like a person: kappas, tiers, one person left out."),
+    summary="How much a judge is like a person: kappas, tiers, one person left out.",
     group="analyses",
     addresses={"studies/<slug:slug>/reports/": "urls"},
     sections={"likeness:": "report"},

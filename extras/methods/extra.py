@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="methods",
     title="More methods",
-    summary=("The report adds insight into people’s disagreement and criteria of answers."),
+    summary="The report adds insight into people’s disagreement and criteria of answers.",
     group="analyses",
     chapters=(
         Place("insight:INSIGHT", after="certainty"),

@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="option_sets",
     title="Sets of responses",
     summary=(
-        "Items have three to five responses: pairs of them, rankings by judges and people, and cycles of choices."
+        "Items have three to five responses: pairs of them, rankings by judges and people, "
+        "and cycles of choices."
     ),
     group="people",
     importers=(Place("pairs:PAIRS", at="rows"),),

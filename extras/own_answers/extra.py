@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="own_answers",
     title="People who come back",
     summary=(
-        "People answer for themselves; profiles, linked studies, second visits and waves ask the same people again."
+        "People answer for themselves; profiles, linked studies, second visits and waves ask "
+        "the same people again."
     ),
     group="people",
     addresses={"s/<slug:slug>/": "urls", "studies/<slug:slug>/people/": "researcher_urls"},

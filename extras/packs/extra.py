@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="packs",
     title="Packs and batches",
     summary=(
-        "The questions of a run are files that are answered elsewhere, or a provider’s batch at half price."
+        "The questions of a run are files that are answered elsewhere, or a provider’s batch "
+        "at half price."
     ),
     group="judges",
     addresses={"studies/<slug:slug>/judges/<str:run_id>/": "urls"},

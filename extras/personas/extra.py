@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="personas",
     title="Changed personas",
     summary=(
-        "Items are asked again with changed or exchanged personas, and a judge drafts texts about personas from their choices."
+        "Items are asked again with changed or exchanged personas, and a judge drafts texts "
+        "about personas from their choices."
     ),
     group="judges",
     holdings=(

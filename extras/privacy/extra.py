@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="privacy",
     title="Requests of participants",
     summary=(
-        "You find a person, show what is stored, and correct, withdraw or delete it, with a certificate."
+        "You find a person, show what is stored, and correct, withdraw or delete it, with a "
+        "certificate."
     ),
     group="installation",
     addresses={"studies/<slug:slug>/people/find/": "urls"},

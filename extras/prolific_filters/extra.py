@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="prolific_filters",
     title="Prolific’s filters",
-    summary=("A page finds any filter of Prolific and adds it to a launch plan."),
+    summary="A page finds any filter of Prolific and adds it to a launch plan.",
     group="recruiting",
     addresses={"studies/<slug:slug>/people/prolific/filters/": "pages"},
     sections={"prolific_filters:": "annotators"},

@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="prolific_ledger",
     title="Ledger of Prolific",
-    summary=("Every amount of a study on Prolific is shown next to Prolific’s own figures."),
+    summary="Every amount of a study on Prolific is shown next to Prolific’s own figures.",
     group="recruiting",
     addresses={"studies/<slug:slug>/people/prolific/money/": "pages"},
     sections={"prolific_ledger:": "annotators"},

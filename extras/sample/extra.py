@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="sample",
     title="Sample study",
-    summary=("One press makes a finished study to try, with simulated people and judges."),
+    summary="One press makes a finished study to try, with simulated people and judges.",
     group="installation",
     addresses={"sample/": "urls"},
     parts=(Place("views:OFFER", at="studies"),),

@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="share_links",
     title="Links for readers",
-    summary=("A link opens a report without an account, also for blind review."),
+    summary="A link opens a report without an account, also for blind review.",
     group="installation",
     addresses={"": "urls"},
     holdings=(

@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="telemetry",
     title="Telemetry",
-    summary=("Runs and requests are sent as OpenTelemetry spans, and figures to Prometheus."),
+    summary="Runs and requests are sent as OpenTelemetry spans, and figures to Prometheus.",
     group="installation",
     addresses={"metrics": "urls"},
     runs=(Place("spans:SPANS", at="observers"),),

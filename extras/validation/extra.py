@@ -6,7 +6,8 @@ EXTRA = Extra(
     name="validation",
     title="Validation of judges",
     summary=(
-        "Datasheets of judges, how many pasted answers would change the verdict, and one page with what was validated."
+        "Datasheets of judges, how many pasted answers would change the verdict, and one page "
+        "with what was validated."
     ),
     group="judges",
     reasons={

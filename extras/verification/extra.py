@@ -5,7 +5,7 @@ from studies.extra import Extra, Place
 EXTRA = Extra(
     name="verification",
     title="Reports computed again",
-    summary=("A report is computed again from the current answers, and every value compared."),
+    summary="A report is computed again from the current answers, and every value compared.",
     group="installation",
     addresses={
         "studies/<slug:slug>/reports/compare/": "comparison",

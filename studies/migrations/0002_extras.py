@@ -9,6 +9,7 @@ import studies.extra
 # An extra, the tables that have to be there, and the studies that use it. A new database has none
 # of these tables yet.
 _RUNS = ("judging_judgerun",)
+# ruff: noqa: S608  the names are constants of this module
 _USES = (
     *(
         (extra, (table,), f"SELECT study_id FROM {table}")

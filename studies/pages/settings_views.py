@@ -25,7 +25,13 @@ from studies.pages.responses import REFUSED, onward
 from studies.selectors import get_study
 from studies.services import studies as permission
 from studies.services.items import expected_time
-from studies.services.settings import PRESETS, READING_FIELDS, fixed_settings, save_settings
+from studies.services.settings import (
+    PRESETS,
+    READING_FIELDS,
+    extras_of_preset,
+    fixed_settings,
+    save_settings,
+)
 from studies.services.studies import create_study
 from studies.texts.markdown import as_lines, from_lines
 
@@ -310,7 +316,12 @@ def new(request: HttpRequest) -> HttpResponse:
         form = _new_form(chosen, initial=_touched(request.POST) if request.POST else {})
     if form.is_valid():
         try:
-            study = create_study(slug=form.cleaned_data["slug"], owner=user, **form.values())
+            study = create_study(
+                slug=form.cleaned_data["slug"],
+                owner=user,
+                extras=extras_of_preset(chosen),
+                **form.values(),
+            )
         except StudyError as error:
             form.add_error("slug", str(error))
         except ValidationError as error:

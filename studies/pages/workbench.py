@@ -1,7 +1,7 @@
 """The frame of every page of a study: seven sections, and what each app adds to them.
 
-A source is a function of the study that returns what an app shows now; manifests name them. Sources of marks run for every page of a study, so each makes at most two
-queries.
+A source is a function of the study that returns what an app shows now. Manifests name them.
+Sources of marks run for every page of a study, so each makes at most two queries.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from studies.errors import ExtraNeeded, FrozenStudy, StaleVersion
-from studies.extra import Kind
+from studies.extra import Kind, extras_for_studies, extras_of_new_studies
 from studies.models import Study
 from studies.models.added_settings import added_fields, extras_of, read_added, store_added
 from studies.services.items import has_begun, seat_items, seats_changing, study_content_hash
@@ -29,12 +29,17 @@ PRESETS = {
         "Study of the paper",
         "300 items with 3 answers each, 30 items per annotator, certainty from 1 to 100, "
         "20 minutes at $13.50 an hour on Prolific.",
-        {"human_sample": 300},
+        {"human_sample": 300, "extras": ["documents"]},
     ),
     "ties": StudyPreset(
         "Tie setting of the paper",
         "As above, with “No clear difference” as a third answer and without certainty.",
-        {"human_sample": 300, "allow_tie": True, "ask_certainty": False},
+        {
+            "human_sample": 300,
+            "allow_tie": True,
+            "ask_certainty": False,
+            "extras": ["documents"],
+        },
     ),
     "class": StudyPreset(
         "Class or lab",
@@ -59,6 +64,14 @@ PRESETS = {
         },
     ),
 }
+
+
+def extras_of_preset(name: str) -> list[str]:
+    """The extras that are on in a study made from a preset, or without one."""
+    preset = PRESETS.get(name)
+    wanted = preset.settings.get("extras", ()) if preset else ()
+    known = extras_for_studies()
+    return sorted({*extras_of_new_studies(), *(extra for extra in wanted if extra in known)})
 
 
 # Content that annotators and models have seen by the first answer.

@@ -111,8 +111,8 @@ def test_the_report_says_which_extras_were_turned_on_after_answers_or_a_report()
     (late,) = report["registration"]["late_extras"]
     assert (late["name"], late["after_report"]) == ("certificates", False)
     assert late_changes(report) == [
-        f"“{late['title']}” was turned on on {late['on']}, after the first answer. What it adds was "
-        "decided after the data."
+        f"“{late['title']}” was turned on on {late['on']}, after the first answer. "
+        "What it adds was decided after the data."
     ]
 
 

@@ -13,13 +13,12 @@ from pydantic import ConfigDict, Field, create_model
 from api.v1.access import EDITOR, READ, WRITE, needs, refuse_form, study_of, user_of
 from api.v1.responses import PageOf, PageQuery, page
 from studies.errors import FrozenStudy
-from studies.extra import extras_of_new_studies
 from studies.models import Membership, Study
 from studies.models.added_settings import added_fields, extras_of, read_added
 from studies.money import major_units
 from studies.pages.listing import list_studies, role_of, study_figures
 from studies.pages.settings_views import MAY_CREATE, SettingsForm
-from studies.services.settings import PRESETS, fixed_settings, save_settings
+from studies.services.settings import PRESETS, extras_of_preset, fixed_settings, save_settings
 from studies.services.studies import StateNote, change_state, create_study, open_draft
 
 router = Router()
@@ -193,7 +192,7 @@ def create(request: HttpRequest, body: NewStudy) -> Status[dict[str, Any]]:
         raise PermissionDenied
     given = body.dict(exclude_unset=True)
     slug, preset = given.pop("slug", ""), given.pop("preset", "")
-    names = {*given.pop("extras", extras_of_new_studies()), *extras_of(given)}
+    names = {*given.pop("extras", extras_of_preset(preset)), *extras_of(given)}
     study = Study(**(PRESETS[preset].settings if preset else {}) | {"extras": sorted(names)})
     study.clean_extras()
     form = _form(study, given, slug=slug)

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
+from studies.extra import extras_of_new_studies
 from studies.management.terminal import explain, read_settings
 from studies.models import Study, Task
 from studies.models.added_settings import added_fields
@@ -34,6 +35,13 @@ class Command(BaseCommand):
             metavar="FILE.toml",
             help=f"settings of the study, by name: {', '.join(_names())}",
         )
+        parser.add_argument(
+            "--extra",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="a design or analysis that is on; repeatable (manage.py extras STUDY lists them)",
+        )
         parser.add_argument("--draft", action="store_true", help="keep the study a draft")
         parser.add_argument(
             "--owner", metavar="USERNAME", help="user who can see and change the study"
@@ -42,6 +50,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         fields = read_settings(options["file"], _names()) if options["file"] else {}
         fields |= {name: options[name] for name in ("title", "task") if options[name]}
+        if options["extra"]:
+            fields["extras"] = [*fields.get("extras", extras_of_new_studies()), *options["extra"]]
         fields["state"] = Study.State.DRAFT if options["draft"] else Study.State.OPEN
         try:
             owner = User.objects.get(username=options["owner"]) if options["owner"] else None
