@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 Group = Literal["people", "judges", "analyses", "files", "recruiting", "installation"]
 
 
-class Place(NamedTuple):
+class Placed(NamedTuple):
     """An entry that is not simply the last of its kind: `at` names one of the kind's lists.
 
     It comes after the entry named `after`, or last if that one is missing.
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     after: str = ""
 
 
-Entries = Sequence[str | Place]
+Entries = Sequence[str | Placed]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,10 +236,10 @@ class Kind(Generic[Entry]):
         self._of: tuple[Manifest, ...] | None = None
         self._entries: list[_Resolved[Entry]] = []
 
-    def _places(self) -> Iterator[tuple[Manifest, Place]]:
+    def _places(self) -> Iterator[tuple[Manifest, Placed]]:
         for manifest in manifests():
             for entry in getattr(manifest.extra, self._kind):
-                place = Place(entry) if isinstance(entry, str) else entry
+                place = Placed(entry) if isinstance(entry, str) else entry
                 if place.at == self._at:
                     yield manifest, place
 
@@ -318,7 +318,7 @@ def results(kind: Kind[Callable[..., Iterable[Result]]], study: "Study") -> list
         try:
             found += source(study)
         except Exception:
-            if settings.FAILURES_OF_EXTRAS_STOP or not source.__module__.startswith("extras."):
+            if settings.FAILURES_OF_EXTRAS_STOP or extra_of_module(source.__module__) is None:
                 raise
             logger.exception("%s failed for the study %s.", source.__module__, study.slug)
     return found

@@ -191,8 +191,9 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
 
 def _late_extras(study: Study) -> tuple[LateExtra, ...]:
     """The extras that are on, and were turned on after the first answer."""
-    moments = turned_on_at(study) if study.frozen_at else {}
-    late = {name: moment for name, moment in moments.items() if moment > study.frozen_at}
+    if (begun := study.frozen_at) is None:
+        return ()
+    late = {name: moment for name, moment in turned_on_at(study).items() if moment > begun}
     if not late:
         return ()
     first = first_report_of(study)

@@ -218,6 +218,7 @@ else:
 # Judging waits for model servers, for hours. A separate queue keeps seats, exports and annotators
 # from waiting behind it.
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), name) for name in ("celery", "judging")]
+TASKS_OF_APP = "config.celery"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

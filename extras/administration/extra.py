@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="administration",
@@ -8,5 +8,5 @@ EXTRA = Extra(
     summary="Superusers get pages for studies, accounts, the server and backups.",
     group="installation",
     addresses={"administration/": "urls", "admin/components/": "components"},
-    parts=(Place("views:LINK", at="administration"),),
+    parts=(Placed("views:LINK", at="administration"),),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="advice",
@@ -17,18 +17,18 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/": "urls"},
     sections={"advice:debates": "items"},
     holdings=(
-        Place("arguing:COPIES", at="kinds_of_copies"),
-        Place("arms:with_beliefs", at="related"),
+        Placed("arguing:COPIES", at="kinds_of_copies"),
+        Placed("arms:with_beliefs", at="related"),
     ),
-    parts=(Place("discussions:DISCUSS", at="campaign"),),
-    seat_rules=(Place("arms:ONE_ARM", at="versions"),),
+    parts=(Placed("discussions:DISCUSS", at="campaign"),),
+    seat_rules=(Placed("arms:ONE_ARM", at="versions"),),
     protocols=(
         "protocols:ADVICE",
         "protocols:DISCUSSION",
     ),
     chapters=(
-        Place("chapter:CHAPTER", after="bias"),
-        Place("arms_chapter:CHAPTER", after="accuracy"),
+        Placed("chapter:CHAPTER", after="bias"),
+        Placed("arms_chapter:CHAPTER", after="accuracy"),
     ),
     readers=(
         "answers_before:ADVISED",

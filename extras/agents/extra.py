@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="agents",
@@ -12,7 +12,7 @@ EXTRA = Extra(
     group="files",
     addresses={"studies/<slug:slug>/proposals/": "urls"},
     sections={"agents:": "settings"},
-    holdings=(Place("views:content_of", at="study"),),
-    workbench=(Place("views:needs_of", at="needs"),),
+    holdings=(Placed("views:content_of", at="study"),),
+    workbench=(Placed("views:needs_of", at="needs"),),
     navigation=("views:pages_of",),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="certainty",
@@ -11,14 +11,14 @@ EXTRA = Extra(
     ),
     group="analyses",
     chapters=(
-        Place("reliability:RELIABILITY", at="certainty", after="calibration"),
-        Place("kinds_shown:KINDS_OF_CERTAINTY", at="certainty", after="certainty_distribution"),
-        Place("sides:LIKE_FOR_LIKE", at="certainty", after="certainty_comparison"),
-        Place("sides:INTERACTION", at="certainty", after="high_sets"),
-        Place("measures:VALIDATION", at="certainty", after="high_sets"),
-        Place("measures:OTHER_CERTAINTIES", at="certainty", after="high_sets"),
-        Place("thresholds:THRESHOLDS", at="certainty"),
-        Place("measures:SCALE_USE", at="certainty"),
-        Place("preferences:PREFERENCES", at="certainty"),
+        Placed("reliability:RELIABILITY", at="certainty", after="calibration"),
+        Placed("kinds_shown:KINDS_OF_CERTAINTY", at="certainty", after="certainty_distribution"),
+        Placed("sides:LIKE_FOR_LIKE", at="certainty", after="certainty_comparison"),
+        Placed("sides:INTERACTION", at="certainty", after="high_sets"),
+        Placed("measures:VALIDATION", at="certainty", after="high_sets"),
+        Placed("measures:OTHER_CERTAINTIES", at="certainty", after="high_sets"),
+        Placed("thresholds:THRESHOLDS", at="certainty"),
+        Placed("measures:SCALE_USE", at="certainty"),
+        Placed("preferences:PREFERENCES", at="certainty"),
     ),
 )

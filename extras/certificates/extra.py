@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="certificates",
@@ -18,13 +18,13 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/certificates/": "urls"},
     sections={"certificates:": "report"},
     holdings=(
-        Place("labels:COPIES", at="kinds_of_copies"),
-        Place("views:content_of", at="study"),
+        Placed("labels:COPIES", at="kinds_of_copies"),
+        Placed("views:content_of", at="study"),
     ),
     chapters=(
-        Place("chapter:CERTIFICATES", after="bias"),
-        Place("certified:SIGNALS_SHOWN", at="certainty", after="high_sets"),
-        Place("certified:CERTIFIED", at="certainty"),
+        Placed("chapter:CERTIFICATES", after="bias"),
+        Placed("certified:SIGNALS_SHOWN", at="certainty", after="high_sets"),
+        Placed("certified:CERTIFIED", at="certainty"),
     ),
     readers=("computed:CERTIFICATES",),
     navigation=("views:pages_of",),

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="check_page",
@@ -8,5 +8,5 @@ EXTRA = Extra(
     summary="The page /check/ checks a table of labels in the browser and sends nothing.",
     group="installation",
     addresses={"check/": "urls"},
-    parts=(Place("views:LINK", at="sign_in"),),
+    parts=(Placed("views:LINK", at="sign_in"),),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="choices",
@@ -9,7 +9,7 @@ EXTRA = Extra(
     group="analyses",
     analyses={"wording": "Effect of wording, framing and order"},
     chapters=(
-        Place("wording:WORDINGS", after="ablations"),
-        Place("specifications:CHOICES", after="methods"),
+        Placed("wording:WORDINGS", after="ablations"),
+        Placed("specifications:CHOICES", after="methods"),
     ),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="data_files",
@@ -10,16 +10,16 @@ EXTRA = Extra(
     ),
     group="files",
     exports=(
-        Place("formats:SPSS", at="formats"),
-        Place("formats:STATA", at="formats"),
-        Place("formats:PARQUET_R", at="formats"),
-        Place("formats:BOM", at="formats"),
-        Place("formats:CSV2", at="formats"),
-        Place("formats:CSV2_BOM", at="formats"),
-        Place("formats:SEMICOLON", at="formats"),
-        Place("formats:SEMICOLON_BOM", at="formats"),
-        Place("codebook:PAGE", at="formats"),
-        Place("codebook:DDI", at="formats"),
+        Placed("formats:SPSS", at="formats"),
+        Placed("formats:STATA", at="formats"),
+        Placed("formats:PARQUET_R", at="formats"),
+        Placed("formats:BOM", at="formats"),
+        Placed("formats:CSV2", at="formats"),
+        Placed("formats:CSV2_BOM", at="formats"),
+        Placed("formats:SEMICOLON", at="formats"),
+        Placed("formats:SEMICOLON_BOM", at="formats"),
+        Placed("codebook:PAGE", at="formats"),
+        Placed("codebook:DDI", at="formats"),
         "other_shapes:MT_BENCH",
         "other_shapes:WIDE",
         "other_shapes:RELIABILITY",

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="datasets",
@@ -8,14 +8,14 @@ EXTRA = Extra(
     summary="Items can be imported from data sets that others released.",
     group="installation",
     importers=(
-        Place("opinionqa:OPINIONQA", at="sets"),
-        Place("ec:EC", at="sets"),
-        Place("personal_reddit:PERSONAL_REDDIT", at="sets"),
-        Place("multipref:MULTIPREF", at="sets"),
-        Place("persona_feedback:PERSONA_FEEDBACK", at="sets"),
-        Place("daily_dilemmas:DAILY_DILEMMAS", at="sets"),
-        Place("mena_values:MENA_VALUES", at="sets"),
-        Place("arena:ARENA", at="sets"),
-        Place("helpsteer:HELPSTEER", at="sets"),
+        Placed("opinionqa:OPINIONQA", at="sets"),
+        Placed("ec:EC", at="sets"),
+        Placed("personal_reddit:PERSONAL_REDDIT", at="sets"),
+        Placed("multipref:MULTIPREF", at="sets"),
+        Placed("persona_feedback:PERSONA_FEEDBACK", at="sets"),
+        Placed("daily_dilemmas:DAILY_DILEMMAS", at="sets"),
+        Placed("mena_values:MENA_VALUES", at="sets"),
+        Placed("arena:ARENA", at="sets"),
+        Placed("helpsteer:HELPSTEER", at="sets"),
     ),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="documentation_pages",
@@ -8,5 +8,5 @@ EXTRA = Extra(
     summary="The documentation is shown as pages of the site, with a search.",
     group="installation",
     addresses={"": "urls"},
-    parts=(Place("views:LINK", at="main"),),
+    parts=(Placed("views:LINK", at="main"),),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="documents",
@@ -11,8 +11,8 @@ EXTRA = Extra(
     group="files",
     addresses={"studies/<slug:slug>/reports/<str:public_id>/": "urls"},
     files=(
-        Place("files:PICTURES", at="report"),
-        Place("files:PAPER", at="report"),
-        Place("files:ARTICLE", at="article"),
+        Placed("files:PICTURES", at="report"),
+        Placed("files:PAPER", at="report"),
+        Placed("files:ARTICLE", at="article"),
     ),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="estimation",
@@ -12,8 +12,8 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/reports/": "urls"},
     sections={"estimation:": "items"},
     chapters=(
-        Place("systems:SYSTEMS", after="bias"),
-        Place("few_people:FEW_PEOPLE", after="bias"),
+        Placed("systems:SYSTEMS", after="bias"),
+        Placed("few_people:FEW_PEOPLE", after="bias"),
     ),
     readers=("items:SYSTEMS",),
     navigation=("views:_draw_link",),

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="frozen_plans",
@@ -13,11 +13,11 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/reports/": "pages"},
     sections={"frozen_plans:": "report"},
     files=(
-        Place("files:PLAN", at="bundle"),
-        Place("files:DEVIATIONS", at="bundle"),
-        Place("files:STUDY_FILE", at="study", after="wordings"),
+        Placed("files:PLAN", at="bundle"),
+        Placed("files:DEVIATIONS", at="bundle"),
+        Placed("files:STUDY_FILE", at="study", after="wordings"),
     ),
-    chapters=(Place("registration:PART", at="methods"),),
-    reports=(Place("plans:KEEPER", at="plans"),),
+    chapters=(Placed("registration:PART", at="methods"),),
+    reports=(Placed("plans:KEEPER", at="plans"),),
     navigation=("pages:pages_of",),
 )

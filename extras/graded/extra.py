@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="graded",
@@ -10,24 +10,24 @@ EXTRA = Extra(
     reasons={"other_scale": "the judge used another scale than people"},
     addresses={"studies/<slug:slug>/graded/": "urls"},
     sections={"graded:questions": "settings"},
-    holdings=(Place("setup:copy_questions", at="copies"),),
-    files=(Place("setup:FILE", at="study", after="wordings"),),
+    holdings=(Placed("setup:copy_questions", at="copies"),),
+    files=(Placed("setup:FILE", at="study", after="wordings"),),
     exports=(
         "exports:GRADES",
         "exports:GRADED_ITEMS",
     ),
-    events=(Place("asking:AT_END", at="ended"),),
-    steps=(Place("asking:QUESTIONS", at="questions"),),
+    events=(Placed("asking:AT_END", at="ended"),),
+    steps=(Placed("asking:QUESTIONS", at="questions"),),
     protocols=(
-        Place("protocols:SCORE_5", after="criteria"),
-        Place("protocols:SCORE_7", after="criteria"),
-        Place("protocols:STRENGTH", after="levels"),
+        Placed("protocols:SCORE_5", after="criteria"),
+        Placed("protocols:SCORE_7", after="criteria"),
+        Placed("protocols:STRENGTH", after="levels"),
     ),
-    chapters=(Place("chapter:CHAPTER", after="certainty"),),
+    chapters=(Placed("chapter:CHAPTER", after="certainty"),),
     readers=(
-        Place("shown:WORDS", at="words"),
+        Placed("shown:WORDS", at="words"),
         "graded_answers:GRADED",
     ),
-    workbench=(Place("setup:setup_task", at="tasks"),),
+    workbench=(Placed("setup:setup_task", at="tasks"),),
     navigation=("setup:pages",),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="item_editing",
@@ -10,9 +10,9 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/": "views"},
     sections={"item_editing:": "items"},
     parts=(
-        Place("views:EDIT", at="item"),
-        Place("views:PERSONA", at="item"),
-        Place("views:DELETE", at="item"),
-        Place("views:DELETE_ALL", at="item"),
+        Placed("views:EDIT", at="item"),
+        Placed("views:PERSONA", at="item"),
+        Placed("views:DELETE", at="item"),
+        Placed("views:DELETE_ALL", at="item"),
     ),
 )

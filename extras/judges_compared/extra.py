@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="judges_compared",
@@ -10,5 +10,5 @@ EXTRA = Extra(
     ),
     group="analyses",
     analyses={"several": "Which judge is best (Cochran's Q, pairs, ranks)"},
-    chapters=(Place("ranking:RANKING", at="accuracy"),),
+    chapters=(Placed("ranking:RANKING", at="accuracy"),),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="likeness",
@@ -9,12 +9,12 @@ EXTRA = Extra(
     group="analyses",
     addresses={"studies/<slug:slug>/reports/": "urls"},
     sections={"likeness:": "report"},
-    holdings=(Place("views:HELD", at="person"),),
-    parts=(Place("views:PERSON", at="person"),),
+    holdings=(Placed("views:HELD", at="person"),),
+    parts=(Placed("views:PERSON", at="person"),),
     chapters=(
-        Place("tiers:TIERS", at="agreement"),
-        Place("tiers:LEAVE_ONE_OUT", at="agreement"),
-        Place("mistakes:MISTAKES", at="agreement"),
+        Placed("tiers:TIERS", at="agreement"),
+        Placed("tiers:LEAVE_ONE_OUT", at="agreement"),
+        Placed("mistakes:MISTAKES", at="agreement"),
     ),
     navigation=("views:_pages",),
 )

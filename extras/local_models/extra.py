@@ -1,11 +1,11 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="local_models",
     title="Models on this machine",
     summary="Workers run models by torch and transformers, or a GGUF file as a server.",
     group="installation",
-    backends=(Place("kind:TRANSFORMERS", after="decisions"),),
+    backends=(Placed("kind:TRANSFORMERS", after="decisions"),),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="methods",
@@ -8,12 +8,12 @@ EXTRA = Extra(
     summary="The report adds insight into people’s disagreement and criteria of answers.",
     group="analyses",
     chapters=(
-        Place("insight:INSIGHT", after="certainty"),
-        Place("disagreement:DISAGREEMENT", after="agreement"),
-        Place("distances:DISTANCES", after="agreement"),
-        Place("criteria:CHAPTER", after="bias"),
-        Place("crowds:EQUIVALENCE", at="glance"),
-        Place("crowds:FRONTIER", at="glance"),
+        Placed("insight:INSIGHT", after="certainty"),
+        Placed("disagreement:DISAGREEMENT", after="agreement"),
+        Placed("distances:DISTANCES", after="agreement"),
+        Placed("criteria:CHAPTER", after="bias"),
+        Placed("crowds:EQUIVALENCE", at="glance"),
+        Placed("crowds:FRONTIER", at="glance"),
     ),
     readers=("criteria:CRITERIA",),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="option_sets",
@@ -10,9 +10,9 @@ EXTRA = Extra(
         "and cycles of choices."
     ),
     group="people",
-    importers=(Place("pairs:PAIRS", at="rows"),),
-    protocols=(Place("listwise:LISTWISE", after="p-true"),),
-    chapters=(Place("chapter:CHAPTER", after="bias"),),
+    importers=(Placed("pairs:PAIRS", at="rows"),),
+    protocols=(Placed("listwise:LISTWISE", after="p-true"),),
+    chapters=(Placed("chapter:CHAPTER", after="bias"),),
     readers=(
         "sets:OPTION_SETS",
         "sets:RANKED_SETS",

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="packs",
@@ -12,12 +12,12 @@ EXTRA = Extra(
     group="judges",
     addresses={"studies/<slug:slug>/judges/<str:run_id>/": "urls"},
     holdings=(
-        Place("jobs:content_of", at="study"),
-        Place("jobs:delete_packs", at="removals"),
+        Placed("jobs:content_of", at="study"),
+        Placed("jobs:delete_packs", at="removals"),
     ),
-    files=(Place("jobs:FILES", at="kinds"),),
+    files=(Placed("jobs:FILES", at="kinds"),),
     runs=(
-        Place("delivery:PACKS", at="deliveries"),
-        Place("batches:BATCHES", at="deliveries"),
+        Placed("delivery:PACKS", at="deliveries"),
+        Placed("batches:BATCHES", at="deliveries"),
     ),
 )

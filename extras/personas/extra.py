@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="personas",
@@ -11,8 +11,8 @@ EXTRA = Extra(
     ),
     group="judges",
     holdings=(
-        Place("changed_items:COPIES", at="kinds_of_copies"),
-        Place("other_personas:COPIES", at="kinds_of_copies"),
+        Placed("changed_items:COPIES", at="kinds_of_copies"),
+        Placed("other_personas:COPIES", at="kinds_of_copies"),
     ),
     addresses={"studies/<slug:slug>/": "urls"},
     sections={
@@ -21,8 +21,8 @@ EXTRA = Extra(
         "personas:": "judges",
     },
     chapters=(
-        Place("signal_chapter:CHAPTER", after="accuracy"),
-        Place("chapter:CHAPTER", after="bias"),
+        Placed("signal_chapter:CHAPTER", after="accuracy"),
+        Placed("chapter:CHAPTER", after="bias"),
     ),
     readers=("signal_chapter:READER",),
     navigation=("profile_views:pages",),

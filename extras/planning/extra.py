@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="planning",
@@ -10,9 +10,9 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/planning/": "urls"},
     sections={"planning:watched": "report", "planning:forecast": "annotators"},
     workbench=(
-        Place("views:on_launch", at="launch_parts"),
-        Place("views:plan_task", at="tasks"),
-        Place("views:on_monitor", at="cards"),
+        Placed("views:on_launch", at="launch_parts"),
+        Placed("views:plan_task", at="tasks"),
+        Placed("views:on_monitor", at="cards"),
     ),
     navigation=("views:pages",),
 )

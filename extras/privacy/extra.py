@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="privacy",
@@ -12,7 +12,7 @@ EXTRA = Extra(
     group="installation",
     addresses={"studies/<slug:slug>/people/find/": "urls"},
     sections={"privacy:": "annotators"},
-    holdings=(Place("reports_and_exports:HELD", at="person"),),
-    parts=(Place("views:PERSON", at="person_pages"),),
+    holdings=(Placed("reports_and_exports:HELD", at="person"),),
+    parts=(Placed("views:PERSON", at="person_pages"),),
     navigation=("views:search_page",),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="prolific_demographics",
@@ -11,10 +11,10 @@ EXTRA = Extra(
     group="recruiting",
     addresses={"studies/<slug:slug>/people/prolific/demographics/": "pages"},
     sections={"prolific_demographics:": "annotators"},
-    holdings=(Place("forgetting:HELD", at="person"),),
-    events=(Place("forgetting:AT_END", at="ended"),),
+    holdings=(Placed("forgetting:HELD", at="person"),),
+    events=(Placed("forgetting:AT_END", at="ended"),),
     recruiting=(
-        Place("pages:DEMOGRAPHICS", at="actions"),
-        Place("pages:PART", at="settling"),
+        Placed("pages:DEMOGRAPHICS", at="actions"),
+        Placed("pages:PART", at="settling"),
     ),
 )

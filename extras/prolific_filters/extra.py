@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="prolific_filters",
@@ -9,5 +9,5 @@ EXTRA = Extra(
     group="recruiting",
     addresses={"studies/<slug:slug>/people/prolific/filters/": "pages"},
     sections={"prolific_filters:": "annotators"},
-    recruiting=(Place("pages:LINK", at="pages"),),
+    recruiting=(Placed("pages:LINK", at="pages"),),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="prolific_ledger",
@@ -10,8 +10,8 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/people/prolific/money/": "pages"},
     sections={"prolific_ledger:": "annotators"},
     recruiting=(
-        Place("pages:LEDGER", at="actions"),
-        Place("pages:HOME_LINK", at="pages"),
-        Place("pages:SETTLE_LINK", at="pages"),
+        Placed("pages:LEDGER", at="actions"),
+        Placed("pages:HOME_LINK", at="pages"),
+        Placed("pages:SETTLE_LINK", at="pages"),
     ),
 )

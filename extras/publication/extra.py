@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="publication",
@@ -9,6 +9,6 @@ EXTRA = Extra(
         "An export of everything has a data card, Croissant metadata, a licence and a citation."
     ),
     group="files",
-    holdings=(Place("publish:HELD", at="person"),),
-    files=(Place("describing:FILES", at="descriptions"),),
+    holdings=(Placed("publish:HELD", at="person"),),
+    files=(Placed("describing:FILES", at="descriptions"),),
 )

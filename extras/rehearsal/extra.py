@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="rehearsal",
@@ -10,8 +10,8 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/people/prolific/": "pages"},
     sections={"rehearsal:": "annotators"},
     recruiting=(
-        Place("pages:TRIAL", at="trials"),
-        Place("walkthrough:WALK", at="actions"),
-        Place("walkthrough:PANEL", at="pages"),
+        Placed("pages:TRIAL", at="trials"),
+        Placed("walkthrough:WALK", at="actions"),
+        Placed("walkthrough:PANEL", at="pages"),
     ),
 )

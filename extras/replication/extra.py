@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="replication",
@@ -9,8 +9,8 @@ EXTRA = Extra(
     group="files",
     addresses={"studies/<slug:slug>/judges/wordings/recover/": "urls"},
     importers=(
-        Place("views:SOURCE", at="wordings"),
-        Place("released.result_rows:ITEMS", at="items", after="csv"),
-        Place("released.result_rows:JUDGMENTS", at="judgments"),
+        Placed("views:SOURCE", at="wordings"),
+        Placed("released.result_rows:ITEMS", at="items", after="csv"),
+        Placed("released.result_rows:JUDGMENTS", at="judgments"),
     ),
 )

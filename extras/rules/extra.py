@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="rules",
@@ -13,10 +13,10 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/disagreements/": "urls"},
     sections={"rules:": "report"},
     exports=("requests:RULES",),
-    chapters=(Place("chapter:CHAPTER", after="groups"),),
+    chapters=(Placed("chapter:CHAPTER", after="groups"),),
     readers=(
         "marks:READER",
-        Place("requests:RULE_ITEMS", at="item_sets"),
+        Placed("requests:RULE_ITEMS", at="item_sets"),
     ),
     navigation=("views:pages",),
 )

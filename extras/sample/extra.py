@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="sample",
@@ -8,5 +8,5 @@ EXTRA = Extra(
     summary="One press makes a finished study to try, with simulated people and judges.",
     group="installation",
     addresses={"sample/": "urls"},
-    parts=(Place("views:OFFER", at="studies"),),
+    parts=(Placed("views:OFFER", at="studies"),),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="several_studies",
@@ -11,11 +11,11 @@ EXTRA = Extra(
     group="installation",
     addresses={"several-studies/": "urls"},
     holdings=(
-        Place("building:HELD", at="person"),
-        Place("building:content_of", at="study"),
-        Place("building:delete_files", at="removals"),
+        Placed("building:HELD", at="person"),
+        Placed("building:content_of", at="study"),
+        Placed("building:delete_files", at="removals"),
     ),
-    files=(Place("building:FILES", at="kinds"),),
-    parts=(Place("views:LINK", at="studies"),),
-    reports=(Place("commands:SEVERAL", at="several"),),
+    files=(Placed("building:FILES", at="kinds"),),
+    parts=(Placed("views:LINK", at="studies"),),
+    reports=(Placed("commands:SEVERAL", at="several"),),
 )

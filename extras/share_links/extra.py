@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="share_links",
@@ -9,9 +9,9 @@ EXTRA = Extra(
     group="installation",
     addresses={"": "urls"},
     holdings=(
-        Place("links:HELD", at="person"),
-        Place("links:links_of_an_owner", at="rights"),
+        Placed("links:HELD", at="person"),
+        Placed("links:links_of_an_owner", at="rights"),
     ),
-    exports=(Place("blind_bundle:EXPORT", at="folders"),),
-    reports=(Place("links:LINKS", at="links"),),
+    exports=(Placed("blind_bundle:EXPORT", at="folders"),),
+    reports=(Placed("links:LINKS", at="links"),),
 )

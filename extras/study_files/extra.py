@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="study_files",
@@ -9,6 +9,6 @@ EXTRA = Extra(
         "A study is exported as a folder of files, and `apply` makes or changes it from them."
     ),
     group="installation",
-    files=(Place("applying:PARTS", at="study"),),
-    exports=(Place("applying:EXPORT", at="folders"),),
+    files=(Placed("applying:PARTS", at="study"),),
+    exports=(Placed("applying:EXPORT", at="folders"),),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="telemetry",
@@ -8,5 +8,5 @@ EXTRA = Extra(
     summary="Runs and requests are sent as OpenTelemetry spans, and figures to Prometheus.",
     group="installation",
     addresses={"metrics": "urls"},
-    runs=(Place("spans:SPANS", at="observers"),),
+    runs=(Placed("spans:SPANS", at="observers"),),
 )

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="validation",
@@ -23,10 +23,10 @@ EXTRA = Extra(
         "probes:OTHER_PERSONA",
     ),
     chapters=(
-        Place("chapter:CHAPTER", after="bias"),
-        Place("datasheet:DATASHEETS", after="bias"),
+        Placed("chapter:CHAPTER", after="bias"),
+        Placed("datasheet:DATASHEETS", after="bias"),
     ),
-    reports=(Place("page:VALIDATION", at="pages"),),
+    reports=(Placed("page:VALIDATION", at="pages"),),
     readers=(
         "datasheet:SPEEDS",
         "linked_signal:LINKED",

@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="verification",
@@ -12,6 +12,6 @@ EXTRA = Extra(
         "studies/<slug:slug>/reports/<str:public_id>/verify/": "urls",
     },
     sections={"verification:": "report", "comparison:": "report"},
-    holdings=(Place("rechecks:HELD", at="person"),),
-    parts=(Place("views:PART", at="report"),),
+    holdings=(Placed("rechecks:HELD", at="person"),),
+    parts=(Placed("views:PART", at="report"),),
 )

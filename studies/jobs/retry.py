@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from django.http import JsonResponse
 
 from studies.jobs.models import MESSAGE_AFTER, WAITING, Job
-from studies.jobs.queueing import failures
+from studies.jobs.queueing import failures, load_app
 from studies.statements import clock
 
 
@@ -153,6 +153,7 @@ def _is_time(job: Job) -> bool:
 
 
 def _send(task: Any, job: Job) -> None:
+    load_app()
     try:
         task.delay(job.pk)
     except failures() as error:

@@ -8,7 +8,7 @@ import zipfile
 from collections import defaultdict
 from pathlib import Path
 
-from studies.extra import CORE, KINDS, Place, manifests
+from studies.extra import CORE, KINDS, Placed, manifests
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/extending/README.md").read_text("utf-8")
@@ -20,7 +20,7 @@ def used() -> dict[str, dict[str, set[str]]]:
     for extra, _ in manifests():
         for kind in KINDS:
             for entry in getattr(extra, kind):
-                at = entry.at if isinstance(entry, Place) else ""
+                at = entry.at if isinstance(entry, Placed) else ""
                 lists[kind][at].add(extra.name)
     return lists
 
@@ -45,7 +45,7 @@ def test_each_kind_has_two_users_or_one_in_the_core():
 SMALL = {
     "film/__init__.py": "",
     "film/extra.py": """
-from studies.extra import Extra, Place
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="film",

@@ -1,12 +1,12 @@
 """Entries of extras stand behind entries of the core, which are there without any other extra."""
 
 from analysis.report import build, rules
-from studies.extra import KINDS, Kind, Place, manifests
+from studies.extra import KINDS, Kind, Placed, manifests
 
 
 def test_every_entry_is_there_and_has_its_place_without_any_other_extra():
     lists = {
-        (kind, entry.at if isinstance(entry, Place) else "")
+        (kind, entry.at if isinstance(entry, Placed) else "")
         for extra, _ in manifests()
         for kind in KINDS
         for entry in getattr(extra, kind)
@@ -26,7 +26,7 @@ def test_every_entry_is_there_and_has_its_place_without_any_other_extra():
             entry.after
             for extra, _ in manifests()
             for entry in extra.chapters
-            if isinstance(entry, Place) and entry.at == chapter and entry.after
+            if isinstance(entry, Placed) and entry.at == chapter and entry.after
             if entry.after not in names
         ] == []
 

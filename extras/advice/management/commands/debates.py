@@ -27,6 +27,7 @@ from judging.models import Judge
 from judging.worker import runtime
 from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
+from studies.jobs.queueing import queue
 from studies.management.terminal import explain, find_study
 from studies.models import Study
 
@@ -118,7 +119,7 @@ class Command(BaseCommand):
 
     def _run(self, job: ArgumentJob, options: dict[str, Any]) -> None:
         if not options["inline"]:
-            write_arguments.delay(job.pk)
+            queue(write_arguments, job.pk)
             self.stdout.write("A worker is asking for the arguments.")
             return
         try:

@@ -14,6 +14,7 @@ from judging.management.errors import command_error
 from judging.worker import runtime
 from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
+from studies.jobs.queueing import queue
 from studies.management.terminal import find_study
 
 
@@ -50,7 +51,7 @@ class Command(BaseCommand):
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
         if not options["inline"]:
-            write_profile_drafts.delay(job.pk)
+            queue(write_profile_drafts, job.pk)
             self.stdout.write(f"A worker is asking about {job.drafts.count():,} personas.")
             return
         try:

@@ -16,6 +16,7 @@ from judging.models import Judge
 from judging.worker import runtime
 from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
+from studies.jobs.queueing import queue
 from studies.management.terminal import find_study
 
 
@@ -70,7 +71,7 @@ class Command(BaseCommand):
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
         if not options["inline"]:
-            search_rules.delay(search.pk)
+            queue(search_rules, search.pk)
             self.stdout.write("A worker is searching for rules.")
             return
         from extras.rules.searching import run_search
