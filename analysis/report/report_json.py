@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -205,8 +204,6 @@ def _commas() -> Iterator[str]:
 
 # A value shared by fewer personas could identify somebody.
 FEWEST_PERSONAS = 5
-# For keys that extras add: “package.module:function”, which gives what such a copy has there.
-WITHOUT_PEOPLE: dict[str, str] = {}
 
 
 def without_people(report: Mapping[str, Any]) -> Json:
@@ -235,11 +232,6 @@ def without_people(report: Mapping[str, Any]) -> Json:
         "human": human,
         "items": [],
         "groups": [_coarse(table) for table in report.get("groups", ())],
-        **{
-            key: resolve_name(function)(report[key])
-            for key, function in WITHOUT_PEOPLE.items()
-            if key in report
-        },
         "redacted": [
             "human.raters",
             "human.quotas",

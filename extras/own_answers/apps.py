@@ -14,7 +14,6 @@ class OwnAnswersConfig(AppConfig):
         from analysis.report import rules
         from annotation.participants.added_steps import AGAIN, NOTES, STEPS
         from annotation.prolific.settle.proposals import FOLLOW_UPS
-        from annotation.researchers.reaching import AUDIENCES
         from annotation.seats.assignment import SAME_ITEMS
         from annotation.services import endings
         from annotation.services.admission import ARRIVALS
@@ -38,7 +37,6 @@ class OwnAnswersConfig(AppConfig):
         rules.MORE_CHAPTERS.add(f"{self.name}.wave_chapter:CHAPTER", after="agreement")
         AGAIN.add(f"{self.name}.second_visits:AGAIN")
         FOLLOW_UPS.add(f"{self.name}.bringing_back:BACK")
-        AUDIENCES.add(f"{self.name}.bringing_back:DUE")
         workbench.section_pages.register(wave_pages.wave_pages)
         related_studies.register(waves.other_waves)
         related_studies.register(linked_studies.related)
