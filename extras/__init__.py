@@ -31,7 +31,6 @@ NAMES = [
     "label_models",
     "labelling",
     "likeness",
-    "load_test",
     "local_models",
     "methods",
     "model_lists",

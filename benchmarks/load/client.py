@@ -2,7 +2,7 @@
 
 Reads a scenario (JSON) from stdin and writes the measurements (JSON) to stdout:
 
-    python -m extras.load_test.client
+    python -m benchmarks.load.client
 
 Everyone works in a closed loop: open an item, think, answer it, and so on; when someone has
 finished, the next person replaces them. A class of the scenario knows the pages of a site. The
@@ -29,7 +29,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Protocol
 
-from extras.load_test.participants import Browser, UnexpectedResponse
+from benchmarks.load.participants import Browser, UnexpectedResponse
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 

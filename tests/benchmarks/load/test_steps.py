@@ -2,9 +2,9 @@
 
 import pytest
 
-from extras.load_test import measurement
-from extras.load_test.client import Scenario
-from extras.load_test.measurement import Measurement, Step, Times, carried, climb
+from benchmarks.load import measurement
+from benchmarks.load.client import Scenario
+from benchmarks.load.measurement import Measurement, Step, Times, carried, climb
 
 
 def measured(people, *, wait=200.0, errors=None):

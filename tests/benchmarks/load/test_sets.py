@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from extras.load_test.participants import SimulatedAnnotator
+from benchmarks.load.participants import SimulatedAnnotator
 from tests.annotation.pages.test_whole_sets import at_set, client, study
 from tests.annotation.pages.walking import post_answer
 

@@ -19,9 +19,9 @@ from django.db import IntegrityError, transaction
 
 from annotation.errors import AnnotationError
 from annotation.models import ComprehensionQuestion, QuotaGroup
-from extras.load_test import measurement
-from extras.load_test.client import Scenario
-from extras.load_test.measurement import RULE, Step, carried, climb, numbers
+from benchmarks.load import measurement
+from benchmarks.load.client import Scenario
+from benchmarks.load.measurement import RULE, Step, carried, climb, numbers
 from studies.management.terminal import find_study, progress_bar
 from studies.models import Item, Study, StudyLog
 from studies.services.studies import record
@@ -109,7 +109,7 @@ def _runs(pid: int) -> bool:
     return True
 
 
-_SITE = "extras.load_test.participants:SimulatedAnnotator"
+_SITE = "benchmarks.load.participants:SimulatedAnnotator"
 _ROW = "{:>6}  {:>9}  {:>17}  {:>17}  {:>10}  {:>6}"
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from annotation.errors import AnnotationError
-from extras.load_test.client import Scenario, ServerFailed, ServerProcess
+from benchmarks.load.client import Scenario, ServerFailed, ServerProcess
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _LOCAL = {"127.0.0.1", "localhost"}
@@ -161,7 +161,7 @@ def measure(
 ) -> Measurement:
     """Let the people of `scenario` work in a separate process; `on_tick` gets the seconds."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "extras.load_test.client"],
+        [sys.executable, "-m", "benchmarks.load.client"],
         cwd=_ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from annotation.models import Annotator, ComprehensionQuestion, DemographicQuestion, QuotaGroup
-from extras.load_test.management.commands.load_test import NoItemsToCopy, copied, delete_leftovers
+from benchmarks.load.command import NoItemsToCopy, copied, delete_leftovers
 from studies.models import Item, Persona, Study
 from studies.services.studies import record
 from tests.factories import make_item, make_items, make_study, walk_in

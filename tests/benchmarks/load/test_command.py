@@ -1,4 +1,4 @@
-"""The command `load_test`, against a real web server."""
+"""The command `benchmarks.load`, against a real web server."""
 
 import json
 import os
@@ -18,7 +18,8 @@ from annotation.models import (
     QuotaGroup,
 )
 from annotation.participants import item_views
-from extras.load_test import measurement, participants
+from benchmarks.load import measurement, participants
+from benchmarks.load.command import Command
 from studies.models import Item, Study
 from tests.factories import make_item, make_items, make_study, walk_in
 from tests.migrated import copy_migrated
@@ -29,15 +30,16 @@ OWN_SERVER = """
 import sys, django
 django.setup()
 from django.core.management import call_command
+from benchmarks.load.command import Command
 from tests.factories import make_items, make_study
 make_items(make_study(slug="small", items_per_annotator=2), 2)
-call_command("load_test", "small", "--people", "2", "--json", *sys.argv[1:])
+call_command(Command(), "small", "--people", "2", "--json", *sys.argv[1:])
 """
 
 
 def load_test(*arguments):
     out = StringIO()
-    call_command("load_test", *arguments, stdout=out, stderr=StringIO())
+    call_command(Command(), *arguments, stdout=out, stderr=StringIO())
     return out.getvalue()
 
 
