@@ -39,7 +39,6 @@ NAMES = [
     "packs",
     "personas",
     "planning",
-    "planted_truth",
     "privacy",
     "prolific_demographics",
     "prolific_filters",

@@ -9,7 +9,6 @@ class AdviceConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.promises import FAMILIES
         from analysis.report import rules
         from analysis.report.rules import ANALYSES
         from annotation.seats.assignment import VERSIONS
@@ -24,7 +23,6 @@ class AdviceConfig(AppConfig):
         READERS.add(f"{self.name}.answers_before:ADVISED", f"{self.name}.beliefs:BELIEFS")
         rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="bias")
         rules.MORE_CHAPTERS.add(f"{self.name}.arms_chapter:CHAPTER", after="accuracy")
-        FAMILIES.add(f"{self.name}.promises:ARMS", after="differences")
         ANALYSES["advice"] = "How far people and judges follow advice after their first answer"
         ANALYSES["arms"] = "Accuracy with a debate, with one adviser, and without"
         pages.register()

@@ -5,7 +5,6 @@ class CertaintyConfig(AppConfig):
     name = "extras.certainty"
 
     def ready(self) -> None:
-        from analysis.promises import FAMILIES
         from analysis.report.rules import MORE_PARTS
 
         parts = MORE_PARTS["certainty"]
@@ -22,9 +21,4 @@ class CertaintyConfig(AppConfig):
             "extras.certainty.thresholds:THRESHOLDS",
             "extras.certainty.measures:SCALE_USE",
             "extras.certainty.preferences:PREFERENCES",
-        )
-        FAMILIES.add(
-            "extras.certainty.promises:KINDS_OF_CERTAINTY",
-            "extras.certainty.promises:MEASURES",
-            after="certainty",
         )

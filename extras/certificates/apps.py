@@ -14,7 +14,6 @@ class CertificatesConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.promises import FAMILIES
         from analysis.report import rules
         from analysis.report.words import REASONS
         from extras.certificates import views
@@ -25,5 +24,4 @@ class CertificatesConfig(AppConfig):
         parts = rules.MORE_PARTS["certainty"]
         parts.add(f"{self.name}.certified:SIGNALS_SHOWN", after="high_sets")
         parts.add(f"{self.name}.certified:CERTIFIED")
-        FAMILIES.add(f"{self.name}.promises:CERTIFIED", after="certainty")
         views.register()

@@ -5,10 +5,8 @@ class ChoicesConfig(AppConfig):
     name = "extras.choices"
 
     def ready(self) -> None:
-        from analysis.promises import FAMILIES
         from analysis.report.rules import ANALYSES, MORE_CHAPTERS
 
         ANALYSES["wording"] = "Effect of wording, framing and order"
         MORE_CHAPTERS.add("extras.choices.wording:WORDINGS", after="ablations")
         MORE_CHAPTERS.add("extras.choices.specifications:CHOICES", after="methods")
-        FAMILIES.add("extras.choices.promises:WORDINGS", after="biases")

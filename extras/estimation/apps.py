@@ -7,7 +7,6 @@ class EstimationConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.promises import FAMILIES
         from analysis.report.rules import MORE_CHAPTERS
         from extras.estimation import views
 
@@ -17,5 +16,4 @@ class EstimationConfig(AppConfig):
             "extras.estimation.few_people:FEW_PEOPLE",
             after="bias",
         )
-        FAMILIES.add("extras.estimation.promises:ESTIMATION", "extras.estimation.promises:SYSTEMS")
         views.register()

@@ -10,7 +10,6 @@ class GradedConfig(AppConfig):
     def ready(self) -> None:
         from analysis.data.extras import ANSWER_WORDS, READERS
         from analysis.exports import catalogue
-        from analysis.promises import FAMILIES
         from analysis.report import rules
         from analysis.report.words import REASONS
         from annotation.content import added_questions
@@ -28,7 +27,6 @@ class GradedConfig(AppConfig):
         )
         registry.MORE.add(f"{self.name}.protocols:STRENGTH", after="levels")
         ANSWER_WORDS.add(f"{self.name}.shown:WORDS")
-        FAMILIES.add(f"{self.name}.promises:GRADED", after="certainty")
         READERS.add(f"{self.name}.graded_answers:GRADED")
         rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="certainty")
         catalogue.MORE.add(f"{self.name}.exports:GRADES", f"{self.name}.exports:GRADED_ITEMS")

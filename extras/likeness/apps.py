@@ -6,7 +6,6 @@ class LikenessConfig(AppConfig):
     addresses = {"studies/<slug:slug>/reports/": "extras.likeness.urls"}
 
     def ready(self) -> None:
-        from analysis.promises import FAMILIES
         from analysis.report.rules import MORE_PARTS
         from annotation import machine_signs
         from extras.likeness import views
@@ -19,8 +18,6 @@ class LikenessConfig(AppConfig):
             "extras.likeness.tiers:LEAVE_ONE_OUT",
             "extras.likeness.mistakes:MISTAKES",
         )
-        FAMILIES.add("extras.likeness.promises:GUESSES", after="agreement")
-        FAMILIES.add("extras.likeness.promises:FLAGS", after="biases")
         machine_signs.register_like_judges(ErrorComparison.striking_in)
         held_copies.MORE.add("extras.likeness.views:HELD")
         PERSON_PARTS.add("extras.likeness.views:PERSON")

@@ -6,7 +6,6 @@ class MethodsConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.promises import FAMILIES
         from analysis.report.rules import MORE_CHAPTERS, MORE_PARTS
 
         READERS.add("extras.methods.criteria:CRITERIA")
@@ -17,6 +16,3 @@ class MethodsConfig(AppConfig):
         MORE_PARTS["glance"].add(
             "extras.methods.crowds:EQUIVALENCE", "extras.methods.crowds:FRONTIER"
         )
-        FAMILIES.add("extras.methods.promises:CROWDS", after="replacement")
-        FAMILIES.add("extras.methods.promises:INSIGHT", after="certainty")
-        FAMILIES.add("extras.methods.promises:DISAGREEMENT", after="planning")

@@ -9,13 +9,11 @@ class RulesConfig(AppConfig):
         from analysis.data.extras import READERS
         from analysis.disagreements import selection
         from analysis.exports import catalogue
-        from analysis.promises import FAMILIES
         from analysis.report.rules import MORE_CHAPTERS
         from extras.rules import views
 
         READERS.add(f"{self.name}.marks:READER")
         MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="groups")
-        FAMILIES.add(f"{self.name}.promises:RULES_FOUND", after="differences")
         catalogue.MORE.add(f"{self.name}.requests:RULES")
         selection.MORE.add(f"{self.name}.requests:RULE_ITEMS")
         views.register()

@@ -7,7 +7,6 @@ class ValidationConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.promises import FAMILIES
         from analysis.report.rules import MORE_CHAPTERS, MORE_PAGES
         from analysis.report.words import REASONS
         from extras.validation import asking
@@ -22,6 +21,4 @@ class ValidationConfig(AppConfig):
         MORE_PAGES.add(f"{self.name}.page:VALIDATION")
         names = ("IDENTICAL", "EMPTY", "OTHER_PERSONA")
         probe_choices.MORE.add(*(f"{self.name}.probes:{name}" for name in names))
-        families = ("BREAKDOWN", "EFFECTIVE_JUDGES", "ERROR_BUDGET")
-        FAMILIES.add(*(f"{self.name}.promises:{name}" for name in families))
         asking.register()
