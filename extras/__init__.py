@@ -16,7 +16,6 @@ NAMES = [
     "certainty",
     "certificates",
     "check_page",
-    "choices",
     "data_files",
     "datasets",
     "doctor",
@@ -55,6 +54,7 @@ NAMES = [
     "telemetry",
     "validation",
     "verification",
+    "wordings",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 

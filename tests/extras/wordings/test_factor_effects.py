@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from extras.choices.stats import factor_effects
+from extras.wordings.stats import factor_effects
 
 
 def asked(

@@ -13,7 +13,7 @@ from analysis.report.registration import planned_as
 from analysis.report.sections.ablations import ablations
 from analysis.report.study import ReportedStudy
 from analysis.report.words import run_names
-from extras.choices.wording import wordings
+from extras.wordings.wording import wordings
 from judging.models import Judge, JudgeRun, Jury, PromptTemplate
 from judging.wordings import save_wording
 from tests.analysis.builders import answer, judge_item, make_rater, make_run

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from analysis.report.registration import run_mark
-from analysis.report.report_json import Json, number, put, put_estimate
+from analysis.report.report_json import Json, ends, number, put, put_estimate
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import p_value, percent
+from analysis.stats import block_difference
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_mean, multiway_proportion
-from extras.choices.stats import Clusters, factor_effects, paired_contrast
-from extras.choices.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
+from extras.wordings.stats import factor_effects
+from extras.wordings.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 
 WORDING = "wordings"
 FACTORS = ("wording", "framing", "order")
@@ -58,7 +59,7 @@ def _entry(study: ReportedStudy, ways: AskedInWays) -> Json:
         for options in product(ways.wordings, ways.framings, ways.orders, UNDECIDED)
         if ways.run_of(*options[:2]) is not None
     ]
-    entry["pairs"] = _pairs(study, ways, Clusters.of(unit))
+    entry["pairs"] = _pairs(study, ways, unit)
     return entry | _effects(study, ways, unit)
 
 
@@ -87,9 +88,9 @@ def _way(
     return out
 
 
-def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Clusters) -> list[Json]:
+def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Any) -> list[Json]:
     """All pairs of wordings within a framing, item by item, with Holm's p over all pairs."""
-    found = []
+    rows = []
     for framing in ways.framings:
         for one, other in combinations(ways.wordings, 2):
             pair = ways.run_of(one, framing), ways.run_of(other, framing)
@@ -100,14 +101,19 @@ def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Clusters) -> list[Json
                 for run in pair
                 if run is not None
             ]
-            contrast = paired_contrast(sides[0], sides[1], unit)
-            row: Json = {"first": one, "second": other, "framing": framing, "n": contrast.n}
-            put(row, "difference", number(contrast.value), contrast.reason)
-            put(row, "ci", contrast.ends and list(contrast.ends), contrast.reason)
-            put(row, "p", number(contrast.p), contrast.reason)
-            found.append(row)
-    _adjust(found)
-    return found
+            gaps = sides[0] - sides[1]
+            row: Json = {"first": one, "second": other, "framing": framing}
+            row["n"] = int((~np.isnan(gaps)).sum())
+            found = block_difference(gaps, unit)
+            reason = found.reason or found.interval_reason
+            # The blocks are personas or items here.
+            reason = "too_few_items" if reason == "too_few_annotators" else reason
+            put(row, "difference", number(found.value), reason)
+            put(row, "ci", ends(found.interval), reason)
+            put(row, "p", number(found.p), reason)
+            rows.append(row)
+    _adjust(rows)
+    return rows
 
 
 def _adjust(rows: Sequence[Json]) -> None:
@@ -185,14 +191,7 @@ def pairs_table(report: ReportJson) -> Table:
         "wording_pairs",
         "Pairs of wordings compared, item by item",
         [
-            (
-                _name(entry),
-                pair
-                | {
-                    "first": pair["first"] or OWN_WORDS,
-                    "second": pair["second"] or OWN_WORDS,
-                },
-            )
+            (_name(entry), pair | {side: pair[side] or OWN_WORDS for side in ("first", "second")})
             for entry in report["wording"]
             for pair in entry["pairs"]
         ],
@@ -218,7 +217,12 @@ def effects_table(report: ReportJson) -> Table:
         "wording_effects",
         "Effect of the way of asking",
         [
-            (_name(entry), effect | {"items": entry["effects_n"]} | _span(effect))
+            (
+                _name(entry),
+                effect
+                | {"items": entry["effects_n"]}
+                | {"lowest": min(effect["means"]), "highest": max(effect["means"])},
+            )
             for entry in report["wording"]
             for effect in entry["effects"]
         ],
@@ -240,13 +244,8 @@ def effects_table(report: ReportJson) -> Table:
     )
 
 
-def _span(effect: Mapping[str, Any]) -> Json:
-    return {"lowest": min(effect["means"]), "highest": max(effect["means"])}
-
-
 def _worded(way: Mapping[str, Any]) -> Json:
-    words = {"wording": way["wording"] or OWN_WORDS, "order": ORDER_WORDS[way["order"]]}
-    return {**way, **words}
+    return {**way, "wording": way["wording"] or OWN_WORDS, "order": ORDER_WORDS[way["order"]]}
 
 
 class WordingSection(Section):
