@@ -42,7 +42,6 @@ NAMES = [
     "prolific_demographics",
     "prolific_filters",
     "prolific_ledger",
-    "provider_libraries",
     "publication",
     "rehearsal",
     "replication",
