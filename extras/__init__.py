@@ -32,7 +32,6 @@ NAMES = [
     "likeness",
     "local_models",
     "methods",
-    "model_lists",
     "option_sets",
     "own_answers",
     "packs",
