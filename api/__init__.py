@@ -1,1 +1,1 @@
-"""The interface for programs: the REST API `/api/v1/` and outgoing webhooks."""
+"""The interface for programs: the REST API `/api/v1/`."""

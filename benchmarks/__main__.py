@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks._environments import NotInstalled, environment
-from extras.load_test.client import tree
+from benchmarks.load.client import tree
 from tests.migrated import own_database
 from tests.servers import postgres, redis_broker
 
@@ -77,6 +77,7 @@ def available() -> list[str]:
     folder = Path(__file__).parent
     found = {path.stem for path in folder.glob("[a-z]*.py")}
     found |= {path.parent.name for path in folder.glob("[a-z]*/__main__.py")}
+    found -= {"load", "simulations"}  # They need a study, or half an hour.
     return [name for name in SHORT if name in found] + sorted(found - set(SHORT))
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psycopg2
 
+from benchmarks.load.client import ServerProcess
 from config.processes import web_command
-from extras.load_test.client import ServerProcess
 
 _ROOT = Path(__file__).resolve().parent.parent
 SLUG = "bench"

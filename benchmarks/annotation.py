@@ -22,10 +22,10 @@ from pathlib import Path
 
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
-from extras.load_test.client import Scenario, ServerProcess, cpu_seconds
-from extras.load_test.measurement import Measurement, measure
+from benchmarks.load.client import Scenario, ServerProcess, cpu_seconds
+from benchmarks.load.measurement import Measurement, measure
 
-SITE = "extras.load_test.participants:SimulatedAnnotator"
+SITE = "benchmarks.load.participants:SimulatedAnnotator"
 
 
 def main() -> None:

@@ -41,18 +41,18 @@ from benchmarks._environments import NotInstalled
 from benchmarks._installation import Installation, postmaster
 from benchmarks._machine import free_ports
 from benchmarks.floor import Line
-from benchmarks.peers.people import OTreeParticipant
-from benchmarks.peers.systems import Bare, OTree, System, Thirdperson
-from benchmarks.peers.turns import SCRIPT, Turn, rate, ratios, take_turn
-from demo.prolific.server import TOKEN
-from extras.load_test.client import LoadPerson, ServerProcess, cpu_seconds
-from extras.load_test.measurement import Times
-from extras.load_test.participants import (
+from benchmarks.load.client import LoadPerson, ServerProcess, cpu_seconds
+from benchmarks.load.measurement import Times
+from benchmarks.load.participants import (
     Browser,
     Response,
     SimulatedAnnotator,
     UnexpectedResponse,
 )
+from benchmarks.peers.people import OTreeParticipant
+from benchmarks.peers.systems import Bare, OTree, System, Thirdperson
+from benchmarks.peers.turns import SCRIPT, Turn, rate, ratios, take_turn
+from demo.prolific.server import TOKEN
 from tests.servers import postgres
 
 ROOT = Path(__file__).resolve().parent.parent

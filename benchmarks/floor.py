@@ -30,6 +30,7 @@ from benchmarks import slow_clients
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
 from benchmarks.annotation import SITE, kill
+from benchmarks.load.client import Scenario
 from benchmarks.peers.systems import OTree
 from benchmarks.peers.turns import (
     REDIRECTS,
@@ -42,7 +43,6 @@ from benchmarks.peers.turns import (
     ratios,
     take_turn,
 )
-from extras.load_test.client import Scenario
 from tests.migrated import own_database
 from tests.servers import postgres, redis_broker
 

@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._machine import free_ports
-from extras.load_test.client import memory_mb
+from benchmarks.load.client import memory_mb
 from judging.backends.backend import JudgeSettings
 from judging.backends.openai import OpenAIKind
 from judging.engine.interface import Backend, BackendFault, JudgeQuestion, Reply

@@ -50,7 +50,6 @@ urlpatterns = [
     path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),
     path("studies/<slug:slug>/judges/", include("judging.pages.urls")),
     path("", include("analysis.pages.urls")),
-    path("studies/<slug:slug>/webhooks/", include("api.pages.urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),
     path("api/v1/<path:route>", gateway, name="api"),
 ]

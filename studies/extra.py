@@ -81,7 +81,7 @@ class Extra:
     `same_items`: items that an annotator must get."""
     events: Entries = ()
     """What follows when something happens. At `ended`: an annotator ended. At `arrived`: somebody
-    arrived. At `read`: Prolific was read. At `imported`: items were imported. At `state`: a study's
+    arrived. At `imported`: items were imported. At `state`: a study's
     state changed. At `seats`: the seats of a study change."""
     steps: Entries = ()
     """What participants meet: a step before the items. At `questions`: what is asked with every
@@ -89,7 +89,7 @@ class Extra:
     recruiting: Entries = ()
     """What recruiting on Prolific offers. At `actions`, `pages`: a command's action and a part of a
     page. At `trials`: a trial of a launch. At `settling`, `follow_ups`: where one approves and
-    pays. At `audiences`: a group of people to write to."""
+    pays."""
     runs: Entries = ()
     """How runs are answered. At `deliveries`: another way than by requests of workers. At
     `observers`: what watches runs and requests while workers ask, such as a tracer."""

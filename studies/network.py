@@ -1,6 +1,6 @@
 """Addresses that clients of this program must not reach, and the header Retry-After.
 
-For judges and webhooks alike. Pure: no Django.
+Pure: no Django.
 """
 
 import ipaddress
@@ -22,13 +22,6 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 def is_link_local(address: str) -> bool:
     """Whether an IP address is link-local, or serves a cloud provider's metadata."""
     return any(each.is_link_local or str(each) in _METADATA for each in _reached(address))
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address belongs to neither this machine nor a private or special network."""
-    return not is_link_local(address) and all(
-        each.is_global and not each.is_multicast for each in _reached(address)
-    )
 
 
 def _reached(address: str) -> list[Address]:

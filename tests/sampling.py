@@ -43,8 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     global _runs_every_case
     _runs_every_case = config.getoption("--all")
-    # The same inputs at every run, too.
-    settings.register_profile("same", max_examples=examples(25, every=100), derandomize=True)
+    # The same inputs at every run, too, and as much time as a busy machine takes.
+    tried = examples(25, every=100)
+    settings.register_profile("same", max_examples=tried, derandomize=True, deadline=None)
     settings.load_profile("same")
 
 

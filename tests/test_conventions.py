@@ -363,6 +363,13 @@ def messages_in(path: Path) -> Iterator[str]:
                 yield node.value
 
 
+def test_no_test_of_generated_inputs_has_a_deadline():
+    """The profile in `tests/sampling.py` has none, for every test."""
+    tests = set((ROOT / "tests").rglob("*.py")) - {Path(__file__).resolve()}
+    of_hypothesis = [path for path in tests if "hypothesis import" in path.read_text()]
+    assert [p.name for p in of_hypothesis if "deadline=" in p.read_text()] == ["sampling.py"]
+
+
 def test_pages_and_messages_use_plain_words():
     texts = [(path, text) for path in modules() for text in messages_in(path)]
     texts += [(path, MARKUP.sub(" ", path.read_text(encoding="utf-8"))) for path in TEMPLATES]

@@ -55,7 +55,7 @@ LEFT_OUT = {
     "changes nothing": r"people:text-preview|studies:providers-decide",
     "needs data that this study does not have": r"people:invitations|"
     r"judging:(extend|go-on)|audit|"
-    r"exports:(again|delete|stale)|webhooks:|"
+    r"exports:(again|delete|stale)|"
     r"people:(release|person|faulty-items)|studies:team-(remove|hand-over)|analysis:",
     "needs data of an extra": "|".join(filter(None, (each.NEEDS_DATA for each in access()))) or "$",
 }

@@ -314,8 +314,7 @@ class Dataset:
     # Departures from the plan's seals, and the sealed items: None if all or none are.
     departures: tuple[Departure, ...] = ()
     is_sealed: npt.NDArray[np.bool_] | None = None
-    # Answers of excluded annotators, used only by the multiverse. Their raters are numbered after
-    # `raters`.
+    # Answers of excluded annotators. Their raters are numbered after `raters`.
     set_aside_raters: tuple[str, ...] = ()
     set_aside: Answers | None = None
     # Additions of rare designs, by their name in `inputs_hash`.

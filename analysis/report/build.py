@@ -9,13 +9,13 @@ from importlib import metadata
 from inspect import getfile
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.data.frozen_plan import keeper
 from analysis.report.figures import Figure
 from analysis.report.registration import main_part, registration
-from analysis.report.report_json import Json, steps
+from analysis.report.report_json import Json, rounded, steps
 from analysis.report.rules import CHAPTERS, PLOTLY_VERSION, method_changes
 from analysis.report.section import (
     Analysis,
@@ -125,7 +125,7 @@ def build_report(
         {"limit": sentence.code, "text": str(sentence.text)}
         for sentence in all_sentences(report, "limit")
     ]
-    return report
+    return cast("Json", rounded(report))
 
 
 def main_results(data: Dataset, *, seed: int, threshold: int, bootstrap: int) -> Json:

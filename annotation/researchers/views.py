@@ -22,7 +22,6 @@ from annotation.errors import PlacesError, WrongStep
 from annotation.machine_signs import FLAGGED
 from annotation.models import Annotation, Annotator, Assignment, Ending
 from annotation.quality import NOTHING, RULES, Quality, quality_of
-from annotation.researchers.reaching import ONE_PERSON, address_to_write
 from annotation.researchers.selectors import (
     PersonRow,
     describe,
@@ -252,7 +251,6 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
         "pages": _pages_about(annotator, role_of(request.user, study)),
         "is_under_way": annotator.state in ACTIVE,
-        "write": address_to_write(study, f"{ONE_PERSON}{annotator.pseudonym}"),
         "cost": cost_of_reopening(study, annotator),
         "agreed": agreed_by(annotator),
         "parts": [

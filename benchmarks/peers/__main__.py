@@ -21,8 +21,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
+from benchmarks.load.measurement import Measurement, Times
 from benchmarks.peers.turns import Turn, cpu, prepare, rate, ratios, take_turn
-from extras.load_test.measurement import Measurement, Times
 
 BUSY = 0.15  # of the machine's cores: rates and times are not printed above this
 

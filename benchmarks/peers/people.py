@@ -1,11 +1,11 @@
-"""The paths of simulated people through the peers' pages; see `extras.load_test.client`."""
+"""The paths of simulated people through the peers' pages; see `benchmarks.load.client`."""
 
 import random
 import re
 from typing import Any
 from urllib.parse import urlencode
 
-from extras.load_test.participants import Browser, Response, UnexpectedResponse
+from benchmarks.load.participants import Browser, Response, UnexpectedResponse
 
 _ITEMS_EACH = 30
 _CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')

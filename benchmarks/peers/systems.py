@@ -17,10 +17,10 @@ import psycopg2
 from benchmarks import _workload as workload
 from benchmarks._environments import environment
 from benchmarks._installation import SLUG, Installation, database_url, execute, postmaster
+from benchmarks.load.client import ServerProcess
 from config.processes import WEB_THREADS
-from extras.load_test.client import ServerProcess
 
-_OURS = "extras.load_test.participants:SimulatedAnnotator"
+_OURS = "benchmarks.load.participants:SimulatedAnnotator"
 _PROJECTS = Path(__file__).resolve().parent
 _ROOT = _PROJECTS.parent.parent
 _SESSION = 120  # oTree creates its participants in advance

@@ -12,9 +12,9 @@ from pathlib import Path
 from benchmarks._environments import NotInstalled
 from benchmarks._installation import Installation
 from benchmarks._machine import busy_seconds, free_ports, own_seconds
+from benchmarks.load.client import Scenario, cpu_seconds, memory_mb
+from benchmarks.load.measurement import Measurement, measure
 from benchmarks.peers.systems import OTree, Potato, System, Thirdperson
-from extras.load_test.client import Scenario, cpu_seconds, memory_mb
-from extras.load_test.measurement import Measurement, measure
 from tests.servers import postgres
 
 REDIRECTS = "Thirdperson, PostgreSQL, redirects"

@@ -235,7 +235,6 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
     "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
     "tidy-imports": {"task": "studies.tasks.tidy_imports", "schedule": 60.0},
-    "send-webhooks": {"task": "api.tasks.send_webhooks", "schedule": 15.0},
     "tidy-api-requests": {"task": "api.tasks.tidy_requests", "schedule": 3600.0},
     "carry-out-retention": {
         "task": "config.operations.tasks.carry_out_retention",
@@ -260,8 +259,6 @@ FIRST_ANSWER_MINUTES = env("FIRST_ANSWER_MINUTES", cast=whole_number(1, 1440), d
 API_REQUESTS_PER_MINUTE = env(
     "API_REQUESTS_PER_MINUTE", cast=whole_number(0, 1_000_000), default=600
 )
-# Whether webhooks may go to this machine and private networks.
-WEBHOOK_PRIVATE_ADDRESSES = env("WEBHOOK_PRIVATE_ADDRESSES", cast=flag, default=False)
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 
 # Judges on pages: variables that may hold a key besides JUDGE_KEY_…; whether a key can be entered;

@@ -10,8 +10,6 @@ from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet, Sum
 
 from annotation.models import ProlificAccount
 from annotation.prolific.api.credentials import unseal
-from api.models import Webhook
-from api.webhooks import has_readable_secret
 from extras.doctor.checks import InvariantCheck, InvariantFault, portions
 from judging import deliveries
 from judging.models import (
@@ -208,12 +206,6 @@ def unreadable_keys() -> Iterator[InvariantFault]:
                 yield InvariantFault(
                     f"The {what} of workspace “{account}” on Prolific cannot be decrypted."
                 )
-    for webhook in Webhook.objects.select_related("study"):
-        if not has_readable_secret(webhook):
-            yield InvariantFault(
-                f"The secret of webhook {webhook.public_id} cannot be decrypted.",
-                webhook.study.slug,
-            )
 
 
 CHECKS = [
@@ -258,9 +250,9 @@ CHECKS = [
     ),
     InvariantCheck(
         "keys",
-        "Stored keys of judges, tokens of Prolific and secrets of webhooks can be decrypted",
+        "Stored keys of judges and tokens of Prolific can be decrypted",
         unreadable_keys,
-        "Restore SECRET_KEY and JUDGE_STORED_KEYS, or enter the key again on the judge's page, the "
-        "token under “Prolific accounts”, and add the webhook again.",
+        "Restore SECRET_KEY and JUDGE_STORED_KEYS, or enter the key again on the judge's page, and "
+        "the token under “Prolific accounts”.",
     ),
 ]

@@ -27,7 +27,7 @@ from extras.documents.pictures import drawn_figure
 FIGURES = (
     ("accuracy", "sheets"),
     ("risk_coverage", "certainty_curves", "position"),
-    ("histograms", "reliability", "heat_topics"),
+    ("histograms", "reliability"),
 )
 # Panels in a row, and the pixels of a figure that has half or all of the page's width.
 IN_A_ROW, HALF, WIDE = 3, 430, 900

@@ -51,7 +51,7 @@ def aggregation(study: ReportedStudy, confusions: DawidSkene | None) -> list[Jso
     for name, fitted in (("Dawid-Skene", confusions), ("one-coin", coins), ("MACE", spammers)):
         out.append({"rule": name} | _settled(fitted, truth))
     if votes.n > GLAD_VOTES:
-        unknown = undefined("too_large", "steps", "converged")
+        unknown = undefined("too_large", "converged")
         out.append({"rule": "GLAD"} | unknown | _nothing("too_large"))
     else:
         out.append({"rule": "GLAD"} | _settled(glad(votes), truth))
@@ -77,9 +77,8 @@ def informativeness(study: ReportedStudy, confusions: DawidSkene | None) -> list
 
 def _settled(fitted: DawidSkene | OneCoin | Mace | Glad, truth: np.ndarray) -> Json:
     """Score of a converged model; others have no result."""
-    steps = {"steps": fitted.n_iterations, "converged": fitted.converged}
     found = _score(fitted.answer, truth) if fitted.converged else _nothing("not_settled")
-    return steps | found
+    return {"converged": fitted.converged} | found
 
 
 def _nothing(reason: str) -> Json:
@@ -95,14 +94,14 @@ def _score(answer: IntArray, truth: np.ndarray) -> Json:
 
 def aggregation_table(report: ReportJson) -> Table:
     rows = [
-        [entry["rule"], entry, entry["undecided"], _reached(entry)]
+        [entry["rule"], entry, entry["undecided"], _why_no_result(entry)]
         for entry in report["human"]["aggregation"]
     ]
     columns = (
         TableColumn("Rule"),
         TableColumn("Accuracy", "share"),
         TableColumn("Undecided", "count"),
-        TableColumn("Steps"),
+        TableColumn("No result because"),
     )
     return Table(
         "aggregation",
@@ -119,14 +118,11 @@ def aggregation_table(report: ReportJson) -> Table:
     )
 
 
-def _reached(entry: ReportJson) -> str | None:
-    """A model's number of steps and whether it converged; empty for other rules."""
-    if "steps" not in entry:
+def _why_no_result(entry: ReportJson) -> str | None:
+    """Why a model gives no answers; empty for one that converged, and for other rules."""
+    if entry.get("converged", True):
         return None
-    if entry["steps"] is None:
-        return reason(entry["steps_reason"])
-    steps = f"{entry['steps']}"
-    return steps if entry["converged"] else f"{steps}, {reason('not_settled')}: no result"
+    return reason(entry["accuracy_reason"])
 
 
 class Aggregation(Section):
@@ -138,7 +134,6 @@ class Aggregation(Section):
 aggregation | list | Accuracy of other rules to combine answers.
 aggregation.rule | text | Name of the rule.
 ties_as_half | share | Accuracy, counting undecided items as half right.
-steps | count | Steps of the estimation.
 converged | flag | Whether the estimation converged.
 bits | bits | Information about the truth in an answer of the annotator (Dawid-Skene).
 """

@@ -20,7 +20,6 @@ from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.launch import publication
 from annotation.prolific.launch.launch_plan import with_ids
 from annotation.prolific.pages.views import attempt
-from annotation.researchers.reaching import Audience, address_to_write
 from extras.own_answers.follow_up import (
     Return,
     discard_follow_up,
@@ -70,20 +69,6 @@ BACK = Return(
 )
 
 
-def _reminder(study: Study) -> str:
-    how = "Use the link that the last page of the study showed you."
-    row = row_of(study, BACK)
-    if row is not None and row.status == "ACTIVE":
-        how = f"Take part in “{study.title}: {BACK.name}”, which is open for you on Prolific."
-    return (
-        f"Thank you for taking part in “{study.title}”. Your second visit is now open: you answer "
-        f"a few of the same questions again. {how}"
-    )
-
-
-DUE = Audience("second-visits", "Second visit due and not finished", _people_due, _reminder)
-
-
 def reminder_needs(study: Study) -> Iterator[Need]:
     """People to bring back; only on Prolific, where they can be reached."""
     if study.entry != Study.Entry.PROLIFIC or not second_visits_of(study).retest_share:
@@ -95,11 +80,8 @@ def reminder_needs(study: Study) -> Iterator[Need]:
         yield Need(words, address, "Resume second visits", sends={"action": "start"})
     if due := once(study, "second visits due", lambda: _people_due(study).count()):
         words = "1 second visit is" if due == 1 else f"{due:,} second visits are"
-        if address := address_to_write(study, DUE.name):
-            yield Need(f"{words} due.", address, "Write a reminder")
-        else:
-            address = reverse("own_people:second-visits", args=[study.slug])
-            yield Need(f"{words} due.", address, "Second visits")
+        address = reverse("own_people:second-visits", args=[study.slug])
+        yield Need(f"{words} due.", address, "Second visits")
 
 
 @require_GET
@@ -114,7 +96,6 @@ def second_visits(request: HttpRequest, slug: str) -> HttpResponse:
             "address": _address(study),
             "code": second_visit_code(study.pk),
             "may_download": role_of(request.user, study) == Membership.Role.OWNER,
-            "reminder": address_to_write(study, DUE.name),
             **_on_prolific(study, row_of(study, BACK)),
         }
     return render(request, "annotation/researcher/second_visits.html", context)

@@ -34,10 +34,7 @@ EXTRA = Extra(
         Placed("waves:NOTE", at="notes"),
         Placed("second_visits:AGAIN", at="again"),
     ),
-    recruiting=(
-        Placed("bringing_back:BACK", at="follow_ups"),
-        Placed("bringing_back:DUE", at="audiences"),
-    ),
+    recruiting=(Placed("bringing_back:BACK", at="follow_ups"),),
     chapters=(
         Placed("chapter:CHAPTER", after="agreement"),
         Placed("wave_chapter:CHAPTER", after="agreement"),

@@ -196,7 +196,6 @@ class BackendKind(ABC):
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
-GEMINI_URL = "https://generativelanguage.googleapis.com"
 OPENAI_KEY = "OPENAI_API_KEY"
 # Variables with the keys of providers, by host. Each is sent to this host alone.
 PROVIDER_KEYS = {

@@ -144,8 +144,7 @@ def _check_body(body: object) -> None:
         raise InvalidValue(EXTRA_BODY, _NO_OBJECT, problem="it holds a character NUL")
     if len(text) > _MOST_LETTERS:
         raise InvalidValue(EXTRA_BODY, _TOO_LONG, most=_MOST_LETTERS)
-    inner = body.get("generationConfig")  # where Gemini has its parameters
-    for name in (*body, *(inner if isinstance(inner, Mapping) else ())):
+    for name in body:
         if name in _OWN_FIELDS:
             raise InvalidValue(EXTRA_BODY, _OWN_FIELD, value=name)
     if _has_null(body):

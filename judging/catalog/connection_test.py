@@ -383,12 +383,12 @@ def _explained(
     known: ConnectionTest, fault: BackendFault, judge: Judge, settings: JudgeSettings
 ) -> ConnectionTest:
     """A fault in plain words, with what to do about it."""
-    problem, advice = _explanation(fault, judge, settings)
+    problem, advice = explained_fault(fault, judge, settings)
     detail = fault.message if isinstance(fault, NotOffered) else str(fault)
     return replace(known, problem=problem, advice=advice, detail=detail)
 
 
-def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> tuple[str, str]:
+def explained_fault(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> tuple[str, str]:
     variable = key_variable(settings)
     is_about_key = isinstance(fault, Misconfigured) and "refuses the key" in str(fault)
     if is_about_key or fault.status in {401, 403}:

@@ -120,7 +120,7 @@ _HINTS = {
 
 
 _REQUIRED = {
-    "model": "Enter the model as the server names it, or press “List models”.",
+    "model": "Enter the model as the server names it, or press “Fetch models”.",
     "base_url": "Enter the address of the server.",
 }
 
@@ -363,7 +363,7 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
         return bool(self["held_key"].value())
 
     def access(self) -> dict[str, Any] | None:
-        """Address and key, as `models_at` takes them; None, with errors, if one is at fault."""
+        """Address and key, as `fetch_models` takes them; None, with errors, if one is at fault."""
         self.is_valid()
         needed = {*_OF_SERVER, *_MORE_OF_SERVER}
         if not self.data.get("key") and not provider_key(self.cleaned_data.get("base_url", "")):

@@ -28,8 +28,8 @@ from judging.catalog.access import (
 from judging.catalog.connection_test import form_words, run_connection_test, setting_of
 from judging.errors import JudgingError
 from judging.models import Judge
+from judging.pages import fetched_models
 from judging.pages.judge_forms import JudgeForm
-from judging.pages.workbench import ADDING_HELPS
 from judging.worker.endpoints import key_refusal, serves_key, settings_of
 from studies.models import Membership, Study
 from studies.selectors import get_study
@@ -95,9 +95,8 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
     form_class = partial(_form(own_form), user, study=study, like=like, preset=preset)
     start = {"model": request.GET["model"][:200]} if "model" in request.GET else {}
     form = form_class(request.POST or None, start=start)
-    context: dict[str, Any] = {"adding_helps": [*ADDING_HELPS]}
-    helps = () if own_form else ADDING_HELPS
-    helped = next(filter(None, (h.take(request, study, form, form_class) for h in helps)), None)
+    context: dict[str, Any] = {}
+    helped = None if own_form else fetched_models.take(request, study, user, form, form_class)
     if helped:
         form, shown = helped
         context |= shown

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db.models import Count, Max, Q, Sum
 from django.urls import reverse
@@ -32,10 +32,7 @@ from studies.statements import clock
 from studies.templatetags.humanize_numbers import dollars
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
-
     from judging.models import Campaign, Jury
-    from judging.pages.judge_forms import JudgeForm
 
 
 @dataclass(frozen=True)
@@ -48,26 +45,6 @@ class JuryAction:
 
 
 JURY_ACTIONS: Kind[JuryAction] = Kind("parts", "campaign")
-
-
-@dataclass(frozen=True)
-class AddingHelp:
-    """Buttons that fill in the form which adds a judge, in three templates of its page.
-
-    `take` returns the form filled in, and what the templates show; None if none was pressed.
-    """
-
-    name: str
-    below_own_servers: str
-    below_presets: str
-    below_server: str
-    take: Callable[
-        [HttpRequest, Study, JudgeForm, Callable[..., JudgeForm]],
-        tuple[JudgeForm, dict[str, Any]] | None,
-    ]
-
-
-ADDING_HELPS: Kind[AddingHelp] = Kind("parts", "add_judge")
 
 
 _MOST_JUDGES = 6

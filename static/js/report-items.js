@@ -119,7 +119,7 @@ function linkItem(element) {
   link.textContent = cell.textContent;
   cell.replaceChildren(link);
 }
-// The keyboard alternative to pressing a cell of a heat map: buttons in the tables of the groups.
+// The names of groups in their tables show the group's items.
 function addGroupButtons() {
   for (const table of document.querySelectorAll('table[data-name^="group_"]')) {
     const number = Number(table.dataset.name.slice("group_".length)) - 1;
@@ -133,7 +133,7 @@ function addGroupButtons() {
 }
 
 // Items of one group.
-export function showItemsOf(group) {
+function showItemsOf(group) {
   const section = document.querySelector(".items");
   if (!section) return;
   const form = section.querySelector("form");

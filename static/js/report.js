@@ -8,7 +8,7 @@ import {
   places,
   saveFigures,
 } from "./report-figures.js";
-import { addItemFilters, showItemsOf } from "./report-items.js";
+import { addItemFilters } from "./report-items.js";
 import { save, unfoldAround } from "./report-page.js";
 import { addLongTable, isInApp } from "./report-rows.js";
 import { addTableTools } from "./report-tables.js";
@@ -54,10 +54,6 @@ unfold();
 drawAll().then(() => {
   for (const form of document.querySelectorAll("form.threshold")) addThreshold(form);
   for (const box of document.querySelectorAll("input[data-on]")) addVariant(box);
-  for (const place of places) {
-    if (!place.id.startsWith("heat_")) continue;
-    place.on("plotly_click", (event) => showItemsOf(event.points[0].customdata));
-  }
   for (const element of document.querySelectorAll(".needs-script")) element.hidden = false;
   document.body.setAttribute("data-drawn", "yes");
 });

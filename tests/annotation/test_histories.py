@@ -254,7 +254,7 @@ def make_grouped() -> Study:
 
 
 @pytest.mark.nightly
-@settings(max_examples=examples(2, every=60), deadline=None)
+@settings(max_examples=examples(2, every=60))
 @given(events)
 @example(_RESUMED)
 @example(_LATE_SKIP)
@@ -268,7 +268,7 @@ def test_counters_and_rows_agree_after_every_event(history):
 
 
 @pytest.mark.nightly
-@settings(max_examples=examples(1, every=20), deadline=None)
+@settings(max_examples=examples(1, every=20))
 @given(events)
 @example(_STOOD_BY)
 @example(_CAME_BACK)
@@ -308,7 +308,7 @@ def short_of(study: Study) -> int:
     return sum(item.seats_needed - item.answered for item in study.all_items.all())
 
 
-@settings(max_examples=examples(1, every=20), deadline=None)
+@settings(max_examples=examples(1, every=20))
 @given(events)
 @example(_WAITED)
 @example(_WITHDRAWN)

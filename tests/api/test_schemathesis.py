@@ -37,7 +37,6 @@ _HEADERS = {ParameterLocation.HEADER}
 
 limits = settings(
     max_examples=examples(5, every=50),
-    deadline=None,
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),
     derandomize=True,

@@ -1,4 +1,4 @@
-"""The second step of signing in, access tokens and webhooks in a real browser."""
+"""The second step of signing in, access tokens in a real browser."""
 
 import time
 
@@ -6,10 +6,7 @@ import pyotp
 import pytest
 from django.contrib.auth.models import User
 
-from api.models import Event
-from api.webhooks import add_webhook
 from tests.browser.conftest import is_well_in_both_themes
-from tests.factories import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -51,17 +48,7 @@ def test_the_second_step_is_switched_on_and_asked_for(ada, signed_in, open_page)
     elsewhere.wait_for_url("**/studies/")
 
 
-def test_tokens_and_webhooks_are_well(ada, signed_in):
-    study = make_study(slug="hooks", title="Told by address")
-    webhook, _ = add_webhook(
-        study_id=study.pk,
-        url="https://example.org/hook",
-        events=Event.values,
-        user=ada,
-    )
+def test_tokens_are_well(ada, signed_in):
     page = signed_in()
-    for path in ("", f"{webhook.public_id}/"):
-        page.goto(f"/studies/hooks/webhooks/{path}", wait_until="networkidle")
-        is_well_in_both_themes(page)
     page.goto("/accounts/tokens/", wait_until="networkidle")
     is_well_in_both_themes(page)

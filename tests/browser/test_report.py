@@ -413,7 +413,7 @@ def test_files_of_a_table_are_those_that_the_report_has_in_its_folder(page, repo
 
     offered = 0
     for name, table in all_tables(report).items():
-        # A figure offers its numbers as CSV alone, and a heat map none.
+        # A figure offers its numbers as CSV alone.
         assert file_of(page, name, "LaTeX") in {to_tex(table), None}, name
         assert file_of(page, name, "Markdown") in {to_markdown(table), None}, name
         if written := file_of(page, name, "CSV"):

@@ -100,28 +100,6 @@ def test_back_and_reload_after_errors_show_the_form_with_what_was_typed(signed_i
     assert set(sent) == {"GET"}
 
 
-def test_an_address_that_only_takes_forms_stays_out_of_the_history(signed_in, draft):
-    Membership.objects.update(role=Membership.Role.OWNER)
-    page = signed_in()
-    page.goto("/studies/s/webhooks/")
-    page.get_by_label("Address").fill("https://lab.example.org/")
-    page.get_by_role("button", name="Add webhook").click()
-    expect(page.locator(".error-summary")).to_be_visible()
-    page.get_by_label("Address").fill("https://lab.example.org/new")
-    page.reload()
-
-    expect(page.locator(".error-summary")).to_be_visible()
-    expect(page.get_by_label("Address")).to_have_value("https://lab.example.org/new")
-    page.get_by_role("checkbox").first.check()
-    page.get_by_role("button", name="Add webhook").click()
-    page.get_by_text("Secret of the new webhook").wait_for()
-    page.goto("/studies/s/")
-    page.go_back()
-
-    expect(page.get_by_label("Address")).to_be_visible()
-    expect(page.get_by_text("Secret of the new webhook")).to_have_count(0)
-
-
 @pytest.mark.nightly
 def test_the_editors_of_groups_keep_the_rules(signed_in, draft):
     page = signed_in(viewport=PHONE)

@@ -15,7 +15,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from analysis.models import Export, Report
-from api.models import Webhook
 from api.v1.serving import openapi
 from judging.models import (
     Campaign,
@@ -96,9 +95,6 @@ FOR_OWNERS = {
     "team/remove/",
     "team/role/",
     "team/withdraw/",
-    "webhooks/add/",
-    "webhooks/<public_id>/delete/",
-    "webhooks/<public_id>/test/",
     "whole/archive/",
     "whole/delete/",
     "whole/retention/",
@@ -124,7 +120,6 @@ NOT_HERE = {
     "reports/<public_id>/report.json",
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
-    "webhooks/<public_id>/again/",
 }
 for _of_extra in access():
     FOR_VIEWERS |= _of_extra.FOR_VIEWERS
@@ -164,12 +159,10 @@ def known(study) -> Callable[[str], dict[str, str]]:
     campaign = Campaign.objects.create(study=study, name="c", plan={"name": "c", "judges": ["j"]})
     jury = Jury.objects.create(study=study, name="panel")
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
-    webhook = Webhook.objects.create(study=study, url="https://example.org", sealed_secret="s")
     of = {
         "exports/": export,
         "import/columns/": upload,
         "import/": job,
-        "webhooks/": webhook,
     }
     for of_extra in access():
         of |= of_extra.things(study)

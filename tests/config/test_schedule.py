@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from api.tasks import send_webhooks
+from api.tasks import tidy_requests
 from config.celery import Schedule, app
 
 
@@ -16,8 +16,8 @@ def schedule():
 
 
 def test_a_failed_task_is_logged_in_one_sentence_and_queued_later(schedule, monkeypatch, caplog):
-    entry = schedule.schedule["send-webhooks"]
-    task = send_webhooks
+    entry = schedule.schedule["tidy-api-requests"]
+    task = tidy_requests
     queued: list[str] = []
 
     def full(*_args, **_options):
@@ -30,10 +30,10 @@ def test_a_failed_task_is_logged_in_one_sentence_and_queued_later(schedule, monk
     schedule.apply_entry(entry)
 
     (record,) = [each for each in caplog.records if each.levelname == "WARNING"]
-    assert record.getMessage().startswith("api.tasks.send_webhooks waits until it is due again.")
+    assert record.getMessage().startswith("api.tasks.tidy_requests waits until it is due again.")
     assert "No space left on device" in record.getMessage()
     assert record.exc_info is None
-    assert queued == ["api.tasks.send_webhooks"]
+    assert queued == ["api.tasks.tidy_requests"]
 
 
 def test_the_schedule_keeps_no_file(schedule):

@@ -55,7 +55,6 @@ json_values = st.recursive(
 @settings(
     max_examples=examples(100, every=400),
     suppress_health_check=[HealthCheck.too_slow],
-    deadline=None,
 )
 @given(st.sampled_from(list(places(FULL))[1:]), json_values)
 def test_any_value_in_any_place_is_accepted_or_refused(path, value):
@@ -71,7 +70,6 @@ def test_any_value_in_any_place_is_accepted_or_refused(path, value):
     assert found or len(read(jsonl(item)).items[0].content_hash) == 64
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 @pytest.mark.parametrize("name", ["items.jsonl", "items.csv", "items.zip"])
 def test_any_bytes_are_refused_with_reasons(name, data):
@@ -84,7 +82,6 @@ def test_any_bytes_are_refused_with_reasons(name, data):
 HEADER = "id,persona_id,persona_text,question,response_1,response_2,score_1,shuffle,metadata"
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=8), min_size=9, max_size=9))
 def test_any_cells_are_accepted_or_refused(cells):
     quoted = ",".join('"' + cell.replace('"', '""') + '"' for cell in cells)

@@ -296,7 +296,6 @@ def test_the_ranges_of_the_package_hold_the_versions_that_are_tested():
             *extras["parquet"],
             *extras["server"][1:],
         ],
-        "requirements-providers.txt": extras["providers"],
         "requirements-agents.txt": extras["agents"],
         "requirements-s3.txt": extras["s3"],
         "requirements-files.txt": extras["files"],

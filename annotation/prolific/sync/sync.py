@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -39,7 +38,6 @@ from annotation.seats import flow
 from annotation.seats.assignment import LEFT, is_doubtful
 from annotation.services.admission import confirm, doubt
 from annotation.services.identities import erased_ids, forget_withdrawn, identity_hashes
-from studies.extra import Kind
 from studies.models import Study
 from studies.statements import clock
 
@@ -57,17 +55,6 @@ PAGE_SECONDS = 4.0
 # How many of a web process's four threads may ask Prolific at once.
 MOST_ASKING = 2
 _asking = threading.BoundedSemaphore(MOST_ASKING)
-
-
-@dataclass(frozen=True)
-class ReadWithAccount:
-    """What an extra reads every few minutes with a study's account; `read` does not raise."""
-
-    name: str
-    read: Callable[[Study, ProlificClient], object]
-
-
-MORE: Kind[ReadWithAccount] = Kind("events", "read")
 
 
 @contextmanager
@@ -286,8 +273,6 @@ def _follow_account(study: Study, client: ProlificClient) -> None:
         account = Account(balance_problem=str(error), read_at=clock.now().isoformat())
     else:
         account = read_account(client, study.currency, workspace)
-    for reader in MORE.of(study):
-        reader.read(study, client)
     recruitment.account = account.stored()
     recruitment.save(update_fields=["account"])
 

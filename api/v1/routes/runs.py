@@ -38,7 +38,7 @@ class NewJudge(Schema):
 
     name: str = Field(min_length=1, max_length=120)
     model: str = Field(min_length=1, max_length=200)
-    backend: Literal["openai", "anthropic", "gemini"] = "openai"
+    backend: Literal["openai"] = "openai"
     base_url: str = Field(max_length=500)
     api_key_env: str = Field("", max_length=120)
     temperature: float = Field(0.7, ge=0, le=2)

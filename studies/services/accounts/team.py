@@ -24,7 +24,7 @@ _MOST_OPEN = 50
 
 @dataclass(frozen=True)
 class GivenRight:
-    """Something of one member that others depend on: a link, a webhook, a key of a judge.
+    """Something of one member that others depend on: a link, a key of a judge.
 
     `end` ends it for the study, `hand_to` gives it to another member.
     """

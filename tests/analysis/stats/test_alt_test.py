@@ -66,7 +66,7 @@ def test_thirty_annotators_with_thirty_items_each_cannot_pass_against_equals():
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_certainty_alignment_is_the_root_mean_squared_error_to_the_others(seed):
     rng = np.random.default_rng(seed)
     certainty = rng.integers(1, 101, (12, 4)).astype(float)

@@ -59,7 +59,7 @@ def by_definition(d, people, persona, question):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_variance_and_interval_follow_the_definition_written_out(seed):
     rng = np.random.default_rng(seed)
     people, persona, question, sharing = random_design(rng)
@@ -79,7 +79,7 @@ def test_variance_and_interval_follow_the_definition_written_out(seed):
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 0.5), st.floats(0.01, 0.3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_p_values_and_intervals_say_the_same(seed, rare, margin):
     rng = np.random.default_rng(seed)
     *_, sharing = random_design(rng)
@@ -143,7 +143,7 @@ def test_the_same_clusters_under_two_names_count_once():
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([4, 10_000]))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_the_interval_of_a_rank_correlation_is_that_of_the_jackknife_in_large(seed, levels):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, levels, 400)

@@ -53,7 +53,7 @@ def by_hand(labels, model, options):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_both_scales_are_those_of_taking_every_pair_of_answers_by_hand(seed, options):
     rng = np.random.default_rng(seed)
     labels = rng.integers(-1, options, (30, 5))

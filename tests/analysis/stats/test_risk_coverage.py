@@ -28,7 +28,7 @@ def test_the_area_under_the_curve_is_the_reference_one():
 
 
 @given(few_answers)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_ties_count_as_the_mean_over_all_orders_of_the_tied_answers(rows):
     areas = []
     for order in permutations(rows):

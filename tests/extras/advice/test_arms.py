@@ -10,10 +10,10 @@ from django.utils import timezone
 from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from annotation.models import InitialAnswer, ProlificIdentity
+from benchmarks.simulations.of_extras.advice import DEBATE, NONE, ArmWorld, people
 from extras.advice import arm_effects
 from extras.advice.arm_effects import ArmAnswers, arm_difference
 from extras.advice.models import BeliefSource
-from extras.advice.promises import DEBATE, NONE, ArmWorld, people
 from studies.services.related_studies import related_studies
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of

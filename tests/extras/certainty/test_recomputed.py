@@ -2,6 +2,7 @@
 
 import pytest
 
+from analysis.report.report_json import rounded
 from analysis.stats import accuracy_at_coverage
 from tests.analysis import brute_force
 from tests.analysis import brute_force_intervals as intervals
@@ -28,7 +29,8 @@ def test_every_threshold(report, counted):
     for found, rows in by_side.all_sides(report, counted):
         stated = [(certainty, right) for right, certainty in rows if certainty is not None]
         steps = found["certainty"]["sweep"]
-        assert [(step["threshold"], step["at"], *pair(step)) for step in steps] == sweep(stated)
+        listed = [(step["threshold"], step["at"], *pair(step)) for step in steps]
+        assert listed == [(rounded(threshold), *counts) for threshold, *counts in sweep(stated)]
 
 
 def _at_coverage(rows, coverage):

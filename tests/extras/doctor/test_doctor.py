@@ -35,7 +35,6 @@ from annotation.models import (
     QuotaGroup,
 )
 from annotation.prolific.money import IN_FULL, PARTIAL
-from api.models import Webhook
 from config import health
 from extras.doctor.examination import CHECKS, examine
 from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
@@ -188,12 +187,6 @@ def seal_a_key_elsewhere(study: Study) -> None:
     Judge.objects.update(sealed_key="gAAAAABmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZg==")
 
 
-def seal_a_secret_elsewhere(study: Study) -> None:
-    Webhook.objects.create(
-        study=study, url="https://example.org/", sealed_secret="gAAAAABmZmZmZg=="
-    )
-
-
 def seal_a_token_elsewhere(study: Study) -> None:
     ProlificAccount.objects.create(workspace_id="w", sealed_token="gAAAAABmZmZmZg==")
 
@@ -308,7 +301,6 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (lose_a_judgment, {"runs", "run-totals"}, False),
     (reopen_a_judgment, {"runs"}, False),
     (seal_a_key_elsewhere, {"keys"}, False),
-    (seal_a_secret_elsewhere, {"keys"}, False),
     (seal_a_token_elsewhere, {"keys"}, False),
     (lose_a_picture, {"media"}, False),
     (change_a_picture, {"media"}, False),

@@ -7,7 +7,7 @@ from extras.likeness.stats import leave_one_out
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_counts_are_those_of_taking_each_annotator_out_by_hand(seed):
     rng = np.random.default_rng(seed)
     labels, model = rng.integers(-1, 3, (20, 4)), rng.integers(-1, 3, 20)

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import poisson_binom
 
-from extras.likeness.promises import careful_errors, probabilities
+from benchmarks.simulations.of_extras.likeness import careful_errors, probabilities
 from extras.likeness.stats import shared_errors, stands_out
 from extras.likeness.stats.shared_errors import (
     LIMIT,

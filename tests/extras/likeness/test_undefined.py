@@ -30,7 +30,6 @@ STATISTICS = {
 @given(study=studies())
 @settings(
     max_examples=examples(15, every=60),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 def test_every_result_is_a_finite_number_or_has_a_reason(name, study):

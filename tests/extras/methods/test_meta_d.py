@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, special, stats
 
 from analysis.stats.core.shared_variance import Sharing
-from extras.methods.promises import (
+from benchmarks.simulations.of_extras.methods import (
     both_sides,
     clusters_of,
     crowd,

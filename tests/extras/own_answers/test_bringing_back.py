@@ -17,7 +17,7 @@ from annotation.prolific.settle.decisions import approve, reject
 from annotation.prolific.settle.proposals import APPROVE, RETURN, settlement
 from annotation.prolific.sync.sync import follow
 from demo.prolific.records import Problem
-from extras.own_answers.bringing_back import BACK, DUE, reminder_needs
+from extras.own_answers.bringing_back import BACK, reminder_needs
 from extras.own_answers.follow_up import draft_follow_up, newly_due, verify_return
 from extras.own_answers.models import RetestVisit
 from extras.own_answers.second_visits import answer_again, second_visit_code
@@ -201,12 +201,10 @@ def test_the_first_study_and_its_follow_up_are_paused_and_deleted_apart(
 def test_nobody_due_means_no_draft_and_those_due_can_be_reminded(study, people):
     (need,) = reminder_needs(study)
     assert need.sentence == "3 second visits are due."
-    assert {*DUE.find(study)} == {annotator for _, annotator in people}
-    assert "last page of the study" in DUE.draft(study)
     RetestVisit.objects.update(finished_at=timezone.now())
 
     study = Study.objects.get(pk=study.pk)
-    assert [*reminder_needs(study)] == [*DUE.find(study)] == []
+    assert [*reminder_needs(study)] == []
     with pytest.raises(NotAllowed, match="Nobody is due"):
         draft_follow_up(study_id=study.pk, follow_up=BACK, reward=150, minutes=5)
     assert not ProlificStudy.everything.filter(is_follow_up=True).exists()

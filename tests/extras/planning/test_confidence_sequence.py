@@ -30,7 +30,7 @@ def by_grid(values, level=0.95, cells=2000):
     return np.array(ends)
 
 
-@settings(max_examples=examples(15, every=200), deadline=None)
+@settings(max_examples=examples(15, every=200))
 @given(st.integers(0, 10_000), st.integers(1, 60), st.floats(0.2, 6), st.floats(0.2, 6))
 def test_the_ends_are_those_of_a_brute_force_grid(seed, n, a, b):
     values = 2 * np.random.default_rng(seed).beta(a, b, n) - 1

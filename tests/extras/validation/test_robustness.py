@@ -10,7 +10,7 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import all_figures, all_sentences, all_tables, build_report
 from analysis.report.verdict.answer import replacement_of
 from analysis.stats import Sharing, Votes
-from extras.validation.promises import (
+from benchmarks.simulations.of_extras.validation import (
     EPSILON,
     against_majority,
     brute_force,

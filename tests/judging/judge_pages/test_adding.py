@@ -42,7 +42,7 @@ def test_an_administrator_adds_a_judge_with_every_field_of_the_form(admin, study
         ({"name": "-x"}, "starts with a dash"),
         (
             {"name": "", "model": ""},
-            "Model: Enter the model as the server names it, or press “List models”.",
+            "Model: Enter the model as the server names it, or press “Fetch models”.",
         ),
         ({"name": "", "model": "taken"}, "there is a judge “taken” already"),
         ({"base_url": ""}, "Address: Enter the address of the server."),

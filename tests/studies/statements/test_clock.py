@@ -11,8 +11,6 @@ from analysis.models import Report
 from analysis.tasks import tidy_report_jobs
 from annotation.models import Recruitment
 from annotation.prolific.api.claims import claimed
-from api.models import Delivery, Webhook
-from api.webhooks import due
 from judging.models import Judgment
 from judging.runs.spec import RunSpec
 from judging.runs.start import start_run
@@ -100,22 +98,17 @@ def test_times_stored_by_a_fast_clock_are_due():
     )
     judgment = leased(later)
     Recruitment.objects.create(study=study, busy_until=later)
-    webhook = Webhook.objects.create(study=study, url="https://example.org", seen_until=later)
-    delivery = Delivery.objects.create(webhook=webhook, event="x", next_attempt_at=later)
 
     assert report.is_stalled
     assert is_due(report, after=DAYS)
     assert release_expired() == {judgment.run_id: 1}
     with claimed(study.pk) as recruitment:
         assert recruitment.busy_until < later
-    assert due() == [delivery.pk]
 
 
 @pytest.mark.usefixtures("wrong_clock")
 def test_new_times_use_the_clock_of_the_limits():
     report = a_report()
-    webhook = Webhook.objects.create(study=report.study, url="https://example.org")
-    delivery = Delivery.objects.create(webhook=webhook, event="x")
 
-    began = (report.created_at, report.heartbeat_at, webhook.seen_until, delivery.next_attempt_at)
+    began = (report.created_at, report.heartbeat_at)
     assert all(abs(moment - clock.now()) < timedelta(minutes=1) for moment in began)

@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from api.models import Webhook
 from studies.errors import StudyError
 from studies.models import Membership, TeamInvitation
 from studies.services.accounts import team
@@ -187,25 +186,6 @@ def test_a_former_owner_cannot_return_by_their_own_invitation(study, how):
 
     assert Client().get(address).status_code == 410
     assert not Membership.objects.filter(user=leaving, role="owner", user__is_active=True).exists()
-
-
-def test_webhooks_of_a_former_owner_end_unless_they_are_kept(study):
-    owner, leaving = sign_in(study, "owner"), member(study, "eve", "owner")
-    gone, kept = (
-        Webhook.objects.create(study=study, url=f"https://{host}/", created_by=leaving)
-        for host in ("friend.example", "lab.example")
-    )
-    page = owner.get("/studies/s/team/").content.decode()
-    assert "Keep: webhook to https://lab.example/" in page
-
-    keep = [f"webhook {kept.public_id}"]
-    owner.post("/studies/s/team/remove/", {"user": leaving.pk, "keep": keep})
-
-    kept.refresh_from_db()
-    assert [row.url for row in Webhook.objects.all()] == [kept.url]
-    assert kept.created_by == study.memberships.get().user
-    assert not Webhook.objects.filter(pk=gone.pk).exists()
-    assert study.log.filter(event="kept").count() == 1
 
 
 def test_a_closed_account_does_not_count_as_an_owner(study):

@@ -1,0 +1,1 @@
+"""How many simultaneous annotators a server can serve, measured with simulated ones."""

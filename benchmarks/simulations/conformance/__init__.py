@@ -1,0 +1,1 @@
+"""Reference cases of statistics, for other programs too."""

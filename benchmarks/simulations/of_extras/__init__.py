@@ -1,0 +1,1 @@
+"""Promises of the statistics of extras, by the name of the extra."""

@@ -1,1 +1,0 @@
-"""Results of Prolific's own authenticity checks, from its export, shown as advice."""

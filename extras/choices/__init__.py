@@ -1,1 +1,0 @@
-"""Whether a finding depends on choices: the words of the question, and the analysis."""

@@ -1,1 +1,0 @@
-"""Heat maps of accuracy by topic and by features of personas."""

@@ -1,1 +1,0 @@
-"""Measuring how many simultaneous annotators a server can serve, on a copy of a study."""

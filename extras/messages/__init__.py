@@ -1,1 +1,0 @@
-"""Messages to participants through Prolific: drafted, previewed, sent by a press, once."""

@@ -1,1 +1,0 @@
-"""Simulated data with known truth, checks of what statistics promise, and reference cases."""

@@ -1,1 +1,0 @@
-"""Claude and Gemini models as judges, through the libraries of Anthropic and Google."""

@@ -1,0 +1,1 @@
+"""Judges that were asked in several wordings or framings, and what each change explains."""

@@ -1,0 +1,12 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Placed
+
+EXTRA = Extra(
+    name="wordings",
+    title="Wordings as a factor",
+    summary="The report says whether the words of the question change what judges answer.",
+    group="analyses",
+    analyses={"wording": "Effect of wording, framing and order"},
+    chapters=(Placed("wording:WORDINGS", after="ablations"),),
+)

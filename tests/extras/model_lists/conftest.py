@@ -1,3 +1,0 @@
-from tests.judging.judge_pages.conftest import admin, editor, study
-
-__all__ = ["admin", "editor", "study"]

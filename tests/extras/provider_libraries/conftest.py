@@ -1,3 +1,0 @@
-from tests.judging.conftest import engine
-
-__all__ = ["engine"]
