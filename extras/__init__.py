@@ -8,7 +8,6 @@ its folder, `tests/extras/<name>` and its line leaves a program without that des
 from pathlib import Path
 
 NAMES = [
-    "activity",
     "administration",
     "advice",
     "agents",
@@ -21,8 +20,6 @@ NAMES = [
     "choices",
     "data_files",
     "datasets",
-    "doctor",
-    "documentation_pages",
     "documents",
     "estimation",
     "frozen_plans",

@@ -13,7 +13,7 @@ from analysis.lifecycle.storage import export_dir, report_dir
 from analysis.models import Export, Report
 from analysis.report.build import software
 from config.operations.stored_files import is_deleted, is_named, kept_in
-from extras.doctor.checks import InvariantCheck, InvariantFault
+from extras.administration.doctor.checks import InvariantCheck, InvariantFault
 from studies.file_storage.storage import LEFTOVER_SECONDS, Stored, files_storage, old_drafts
 from studies.importers.uploads import folder_of as import_folder
 from studies.jobs.models import Job

@@ -37,7 +37,7 @@ from annotation.models import (
 from annotation.prolific.money import IN_FULL, PARTIAL
 from api.models import Webhook
 from config import health
-from extras.doctor.examination import CHECKS, examine
+from extras.administration.doctor.examination import CHECKS, examine
 from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
 from studies.jobs.models import STALLED_AFTER
 from studies.media.storage import stored_file
@@ -447,7 +447,7 @@ def test_unsafe_settings_are_named(var_dir, settings, changed, words):
     ],
 )
 def test_what_health_says_is_a_fault(monkeypatch, check, function, said, sentence):
-    monkeypatch.setattr(f"extras.doctor.examination.{function}", lambda: said)
+    monkeypatch.setattr(f"extras.administration.doctor.examination.{function}", lambda: said)
 
     (one,) = examine([each for each in CHECKS if each.name == check])
 
@@ -469,14 +469,14 @@ def test_the_json_has_every_check(lived_in):
 
 
 def test_every_check_is_documented():
-    root = Path(__file__).parents[3]
-    text = (root / "extras/doctor/docs/doctor.md").read_text("utf-8")
+    root = Path(__file__).parents[4]
+    text = (root / "extras/administration/docs/doctor.md").read_text("utf-8")
 
     assert [check.name for check in CHECKS if f"| `{check.name}` |" not in text] == []
 
 
 def test_it_reads_in_portions(lived_in, monkeypatch):
-    monkeypatch.setattr("extras.doctor.checks.PORTION", 3)
+    monkeypatch.setattr("extras.administration.doctor.checks.PORTION", 3)
     raise_an_item_counter(lived_in)
 
     assert found() == {"item-counters": 1}

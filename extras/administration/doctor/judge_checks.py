@@ -12,7 +12,7 @@ from annotation.models import ProlificAccount
 from annotation.prolific.api.credentials import unseal
 from api.models import Webhook
 from api.webhooks import has_readable_secret
-from extras.doctor.checks import InvariantCheck, InvariantFault, portions
+from extras.administration.doctor.checks import InvariantCheck, InvariantFault, portions
 from judging import deliveries
 from judging.models import (
     NANO,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from extras.doctor.judge_checks import mixed_runs
+from extras.administration.doctor.judge_checks import mixed_runs
 from judging.models import Judgment
 from tests.judging.conftest import engine, llm
 from tests.judging.run_helpers import judge_all

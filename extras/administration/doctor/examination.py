@@ -16,8 +16,8 @@ from django.db import connection
 from django.db.models import Exists, ForeignKey, OuterRef
 
 from config.health import lacks_migrations, newer_database, short_disks, silent_roles
-from extras.doctor import annotator_checks, file_checks, judge_checks
-from extras.doctor.checks import InvariantCheck, InvariantFault
+from extras.administration.doctor import annotator_checks, file_checks, judge_checks
+from extras.administration.doctor.checks import InvariantCheck, InvariantFault
 from studies.file_storage.storage import wrong_location
 from studies.models import Heartbeat, Membership, Study, StudyLog
 from studies.services.studies import record

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print every check as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from extras.doctor.examination import examine, repair
+        from extras.administration.doctor.examination import examine, repair
 
         found = []
         for one in repair() if options["repair"] else examine():

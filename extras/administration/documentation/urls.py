@@ -1,6 +1,6 @@
 from django.urls import path
 
-from extras.documentation_pages import views
+from extras.administration.documentation import views
 
 app_name = "documentation"
 urlpatterns = [

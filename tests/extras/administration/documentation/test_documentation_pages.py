@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from config.documentation.pages import ROOT, pages, text_of
-from extras.documentation_pages.views import anchor_of, files, render_page
+from extras.administration.documentation.views import anchor_of, files, render_page
 
 PAGES = sorted(pages())
 
@@ -32,7 +32,7 @@ def test_every_link_of_a_page_leads_somewhere(client, name):
 
 def test_html_in_a_page_is_shown_and_not_run(monkeypatch):
     monkeypatch.setattr(
-        "extras.documentation_pages.views.text_of",
+        "extras.administration.documentation.views.text_of",
         lambda name: "# T\n\n<script>x</script>\n\n[a](javascript:x) [b](nowhere.md)\n\n    <b>\n",
     )
 

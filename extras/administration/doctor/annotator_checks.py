@@ -21,7 +21,7 @@ from annotation.models import (
 from annotation.prolific.api import types
 from annotation.prolific.money import FOR_WORK
 from annotation.seats import flow
-from extras.doctor.checks import PORTION, InvariantCheck, InvariantFault, portions
+from extras.administration.doctor.checks import PORTION, InvariantCheck, InvariantFault, portions
 from studies.models import Item, Study
 from studies.services.items import seat_items
 from studies.services.studies import lock_study
