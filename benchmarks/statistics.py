@@ -32,7 +32,6 @@ from analysis.stats import (
 from extras.certainty.stats import certainty_quality
 from extras.judges_compared.stats import cochran_q, compare_judges
 from extras.label_models.stats import dawid_skene
-from extras.likeness.stats import shared_errors
 from extras.methods.stats import crowd_equivalence
 
 RESAMPLES = 1000
@@ -229,12 +228,7 @@ def accuracy() -> list[Timing]:
         )
     )
     timings.append(Timing("two-way bootstrap, 2,000 resamples, 900 rows", seconds))
-    votes = study(10_000, n_annotators=1000)
-    wrong = np.full((10_000, 1000), -1, dtype=np.int8)
-    wrong[votes.item, votes.annotator] = votes.choice != 0
-    judge = np.random.default_rng(1).integers(0, 2, 10_000)
-    seconds = best_of(shared_errors, wrong, judge)
-    return [*timings, Timing("errors shared with a judge, 10k x 3, 1,000 annotators", seconds)]
+    return timings
 
 
 def em() -> list[Timing]:

@@ -30,7 +30,6 @@ NAMES = [
     "judges_compared",
     "label_models",
     "labelling",
-    "likeness",
     "load_test",
     "local_models",
     "messages",

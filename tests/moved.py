@@ -5,7 +5,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 
-def update_from_before(label: str) -> None:
+def update_from_before(label: str, name: str = "0001_initial") -> None:
     """Migrate an extra whose tables are there, as an earlier version made them for others."""
-    MigrationRecorder(connection).record_unapplied(label, "0001_initial")
+    MigrationRecorder(connection).record_unapplied(label, name)
     call_command("migrate", label, verbosity=0)

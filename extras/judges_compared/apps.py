@@ -9,3 +9,6 @@ class JudgesComparedConfig(AppConfig):
 
         ANALYSES["several"] = "Which judge is best (Cochran's Q, pairs, ranks)"
         MORE_PARTS["accuracy"].add("extras.judges_compared.ranking:RANKING")
+        MORE_PARTS["agreement"].add(
+            "extras.judges_compared.tiers:TIERS", "extras.judges_compared.tiers:LEAVE_ONE_OUT"
+        )

@@ -179,20 +179,16 @@ LIST_PARTS: Additions[ListPart] = Additions()
 
 
 @dataclass(frozen=True)
-class PersonPart:
-    """A part of an annotator's page, or a page about them: `address` by the study and their name.
-
-    That of a part is the address of its fragment.
-    """
+class PersonPage:
+    """A page about an annotator: `address` by the study and their name."""
 
     name: str
     title: str
     address: Callable[[Study, str], str]
 
 
-PERSON_PARTS: Additions[PersonPart] = Additions()
 # Pages for owners, each by a button.
-PERSON_PAGES: Additions[PersonPart] = Additions()
+PERSON_PAGES: Additions[PersonPage] = Additions()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.stats import Votes
-from extras.likeness.stats import leave_one_out
+from extras.judges_compared.stats import leave_one_out
 
 
 @given(st.integers(0, 2**32 - 1))

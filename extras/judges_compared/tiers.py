@@ -10,7 +10,7 @@ from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import named_comparisons, named_entries, reason
 from analysis.stats.core.votes import Votes
-from extras.likeness.stats import HumanLikeness, human_likeness_of_several, leave_one_out
+from extras.judges_compared.stats import HumanLikeness, human_likeness_of_several, leave_one_out
 
 
 def _likenesses(study: ReportedStudy) -> tuple[HumanLikeness, ...]:

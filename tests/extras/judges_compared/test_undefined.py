@@ -5,11 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from analysis.stats import Votes
-from extras.likeness.stats import (
-    error_consistency,
+from extras.judges_compared.stats import (
     human_likeness,
     leave_one_out,
-    shared_guess,
 )
 from tests.analysis.stats.test_undefined import check, rng, studies
 from tests.sampling import examples
@@ -19,10 +17,6 @@ STATISTICS = {
     "human_likeness": lambda s: human_likeness(
         s.votes, s.model, rng=rng(), n_draws=20, min_common=2
     ),
-    "error_consistency": lambda s: error_consistency(
-        s.model_right, s.people_right, rng=rng(), n_draws=20
-    ),
-    "shared_guess": lambda s: shared_guess(s.votes, s.model, s.truth, rng=rng(), n_draws=20),
 }
 
 
@@ -50,9 +44,6 @@ REFUSED = [
         ),
         "min_common",
     ),
-    (lambda: shared_guess(Votes.from_matrix([[0, 1]], n_options=3), [0], [0]), "two options"),
-    (lambda: shared_guess(Votes.from_matrix([[0, 1]]), [0, 1], [0]), "one value per item"),
-    (lambda: error_consistency([1], [1, 0]), "differ in shape"),
 ]
 
 

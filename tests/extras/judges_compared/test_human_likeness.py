@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from analysis.stats import Votes
-from extras.likeness.stats import (
+from extras.judges_compared.stats import (
     human_likeness,
     human_likeness_of_several,
 )
