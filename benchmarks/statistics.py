@@ -32,7 +32,6 @@ from analysis.stats import (
 from extras.certainty.stats import certainty_quality
 from extras.judges_compared.stats import cochran_q, compare_judges
 from extras.label_models.stats import dawid_skene
-from extras.methods.stats import crowd_equivalence
 
 RESAMPLES = 1000
 ROW = "{:<58}{:>12}{:>10}{:>14}  {}\n"
@@ -189,14 +188,6 @@ def comparisons() -> list[Timing]:
         Timing(
             "alternative annotator test, 10k x 3, 100 people",
             best_of(lambda: alt_test(votes, judge, epsilon=0.1)),
-        ),
-        Timing(
-            f"worth in people, {RESAMPLES} resamples, 10k x 3",
-            best_of(
-                lambda: crowd_equivalence(
-                    votes, judge, np.zeros(10_000, dtype=int), rng=np.random.default_rng(1)
-                )
-            ),
         ),
     ]
 

@@ -7,16 +7,12 @@ class MethodsConfig(AppConfig):
     def ready(self) -> None:
         from analysis.data.extras import READERS
         from analysis.promises import FAMILIES
-        from analysis.report.rules import MORE_CHAPTERS, MORE_PARTS
+        from analysis.report.rules import MORE_CHAPTERS
 
         READERS.add("extras.methods.criteria:CRITERIA")
         MORE_CHAPTERS.add("extras.methods.insight:INSIGHT", after="certainty")
         MORE_CHAPTERS.add("extras.methods.disagreement:DISAGREEMENT", after="agreement")
         MORE_CHAPTERS.add("extras.methods.distances:DISTANCES", after="agreement")
         MORE_CHAPTERS.add("extras.methods.criteria:CHAPTER", after="bias")
-        MORE_PARTS["glance"].add(
-            "extras.methods.crowds:EQUIVALENCE", "extras.methods.crowds:FRONTIER"
-        )
-        FAMILIES.add("extras.methods.promises:CROWDS", after="replacement")
         FAMILIES.add("extras.methods.promises:INSIGHT", after="certainty")
         FAMILIES.add("extras.methods.promises:DISAGREEMENT", after="planning")
