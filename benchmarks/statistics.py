@@ -15,7 +15,6 @@ from typing import Literal
 
 import krippendorff
 import numpy as np
-from sklearn.metrics import brier_score_loss, roc_auc_score
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from analysis.stats import (
@@ -29,7 +28,6 @@ from analysis.stats import (
     majority_vote,
     pigeonhole_bootstrap,
 )
-from extras.certainty.stats import certainty_quality
 from extras.judges_compared.stats import cochran_q, compare_judges
 from extras.label_models.stats import dawid_skene
 
@@ -153,22 +151,6 @@ def agreement_of_draws() -> list[Timing]:
     return timings
 
 
-def certainty_measures() -> list[Timing]:
-    rng = np.random.default_rng(2)
-    certainty = np.clip(np.round(rng.normal(65, 15, 10_000)), 1, 100)
-    correct = (rng.random(10_000) < 0.3 + certainty / 200).astype(int)
-    ours = best_of(
-        lambda: certainty_quality(
-            certainty, correct, n_draws=RESAMPLES, rng=np.random.default_rng(1)
-        )
-    )
-    one = best_of(
-        lambda: (roc_auc_score(correct, certainty), brier_score_loss(correct, certainty / 100))
-    )
-    task = f"AUROC, Brier and ECE, {RESAMPLES} resamples, 10k answers"
-    return [Timing(task, ours, one * RESAMPLES, "scikit-learn")]
-
-
 def comparisons() -> list[Timing]:
     rng = np.random.default_rng(3)
     right = (rng.random((10_000, 4)) < [0.7, 0.72, 0.65, 0.71]).astype(int)
@@ -240,7 +222,7 @@ def main() -> None:
     sys.stdout.write(ROW.format("task", "ours", "at most", "others", ""))
     groups = (
         *(alpha, alpha_of_certainty, agreement_of_draws, accuracy),
-        *(certainty_measures, comparisons, em),
+        *(comparisons, em),
     )
     for group in groups:
         for timing in group():

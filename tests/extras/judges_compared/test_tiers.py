@@ -1,17 +1,14 @@
-"""Certainty by entropy of preference next to stated certainty, and the tier of each judge."""
+"""The tier of each judge, in the design of the source."""
 
 import random
 from datetime import date
 
-import numpy as np
 import pytest
-from scipy.stats import mannwhitneyu
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 ITEMS, PEOPLE, SAMPLES = 120, 12, 5
@@ -52,34 +49,6 @@ def report(data):
     return build_report(data, seed=1, bootstrap=50)
 
 
-def test_entropy_of_readings_ranks_the_same_choices_as_stated_certainty(report):
-    assert faults(report) == []
-    (found,) = report["preference_certainty"]  # a single reading has no preference
-
-    entropy, stated = found["entropy"], found["stated"]
-    assert (found["judge"], found["source"]) == ("steady", "readings")
-    assert entropy["n"] == stated["n"] == found["alone"]["n"] == ITEMS
-    assert entropy["accuracy"] == stated["accuracy"]
-    # Readings of items that the judge knows agree; stated certainties are random here.
-    assert entropy["auroc"] > 0.65
-    assert entropy["auroc"] > stated["auroc"] + 0.1
-    assert abs(stated["auroc"] - 0.5) < 0.15
-    best = [each["accuracy"] for each in entropy["at_coverage"]]
-    assert best[0] > entropy["accuracy"]
-
-
-def test_the_auroc_is_that_of_ranks(data, report):
-    rows = next(run for run in data.runs if run.judge == "steady").judgments
-    share = np.bincount(rows.item, rows.choice == 0) / SAMPLES
-    right = (share > 0.5) == (np.array([item.truth for item in data.items]) == "r1")
-    lean = np.abs(share - 0.5).round(9)
-
-    test = mannwhitneyu(lean[right], lean[~right])
-
-    expected = test.statistic / (right.sum() * (~right).sum())
-    assert report["preference_certainty"][0]["alone"]["auroc"] == pytest.approx(expected)
-
-
 def test_every_judge_has_a_tier_on_the_page_in_the_design_of_the_source(report):
     table = all_tables(report)["tiers"]
 
@@ -91,4 +60,3 @@ def test_every_judge_has_a_tier_on_the_page_in_the_design_of_the_source(report):
     page = render_html(report, date=date(2026, 11, 27))
     assert "Tier of each judge by its kappa with people" in page
     assert "super-consistent" in page
-    assert "Entropy of preference next to stated certainty" in page
