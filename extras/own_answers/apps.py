@@ -18,7 +18,7 @@ class OwnAnswersConfig(AppConfig):
         from annotation.seats.assignment import SAME_ITEMS
         from annotation.services import endings
         from annotation.services.admission import ARRIVALS
-        from extras.own_answers import bringing_back, linked_studies, wave_pages, waves
+        from extras.own_answers import bringing_back, follow_ups, linked_studies, waves
         from studies import held_copies
         from studies.models.added_settings import SECTIONS
         from studies.pages import workbench
@@ -39,7 +39,8 @@ class OwnAnswersConfig(AppConfig):
         AGAIN.add(f"{self.name}.second_visits:AGAIN")
         FOLLOW_UPS.add(f"{self.name}.bringing_back:BACK")
         AUDIENCES.add(f"{self.name}.bringing_back:DUE")
-        workbench.section_pages.register(wave_pages.wave_pages)
+        workbench.section_pages.register(follow_ups.section_page)
+        workbench.register_pages("annotators", "own_people:")
         related_studies.register(waves.other_waves)
         related_studies.register(linked_studies.related)
         workbench.needs.register(bringing_back.reminder_needs)
@@ -47,4 +48,3 @@ class OwnAnswersConfig(AppConfig):
         whole_studies.register_content(waves.content_of)
         held_copies.MORE.add(f"{self.name}.linked_studies:HELD")
         SECTIONS.add(f"{self.name}.models:SecondVisitSettings")
-        linked_studies.register()
