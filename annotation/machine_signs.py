@@ -7,16 +7,10 @@ often people and programs are flagged.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import log, sqrt
 from statistics import NormalDist, fmean, stdev
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:  # The simulations use this module without Django.
-    from django.db.models import QuerySet
-
-    from annotation.models import Annotator
-    from studies.models import Study
+from typing import Any, NamedTuple
 
 # What the item page counts. Times are milliseconds, `driven` is 1 if a program controls the
 # browser, and `scripted` counts clicks, keys and entries that no device made.
@@ -70,15 +64,12 @@ SIGNS = {
     "jumps": (2, "The mouse jumped to its target in {:.0%} of the answers with a mouse."),
     "even": (2, "Took almost the same time for every item."),
     "fast": (2, "Answered faster than anybody reads."),
-    "judge": (2, "Makes the errors of a judge, beyond what other annotators explain."),
     "impossible": (1, "The browser stated more active time than had passed in {:.0%} of answers."),
     "no_script": (1, "The page’s script did not run in {:.0%} of the answers."),
     "length": (1, "Own pace does not follow the length of the texts (exponent {:.2f})."),
     "certainty": (1, "States high certainties that hardly vary (standard deviation {:.1f})."),
     "translated": (0, "Saw a translated page in {:.0%} of the answers, which can explain copying."),
 }
-# Signs in the answers themselves; together they have at most so many points.
-_OF_ANSWERS, _MOST_OF_ANSWERS = ("judge", "certainty"), 2
 # Somebody whose page is translated may copy what is unclear into a translator: together, these have
 # at most so many points then.
 _OF_TRANSLATORS, _MOST_OF_TRANSLATORS = ("copied", "away"), 2
@@ -107,11 +98,10 @@ def points_of(signs: Iterable[MachineSign]) -> int:
         # Whoever steers by voice or eyes makes the mouse jump, and steering takes longer than
         # reading, so that their pace does not follow the length of the texts.
         points.pop("length", 0)
-    total = min(_MOST_OF_ANSWERS, sum(points.pop(name, 0) for name in _OF_ANSWERS))
-    if "translated" in points:
-        of_translators = sum(points.pop(name, 0) for name in _OF_TRANSLATORS)
-        total += min(_MOST_OF_TRANSLATORS, of_translators)
-    return total + sum(points.values())
+    if "translated" not in points:
+        return sum(points.values())
+    of_translators = sum(points.pop(name, 0) for name in _OF_TRANSLATORS)
+    return min(_MOST_OF_TRANSLATORS, of_translators) + sum(points.values())
 
 
 class SignedAnswer(NamedTuple):
@@ -151,28 +141,11 @@ def read_signals(text: str) -> dict[str, int] | None:
     return known
 
 
-_finders: "list[Callable[[Study], Collection[str]]]" = []
-
-
-def register_like_judges(find: "Callable[[Study], Collection[str]]") -> None:
-    """Let `find` name the annotators of a study, by pseudonym, who err as a judge does."""
-    _finders.append(find)
-
-
-def like_judges_of(study: "Study", people: "QuerySet[Annotator]") -> frozenset[int]:
-    """The ids of those of `people` who err as a judge does."""
-    names = {name for find in _finders for name in find(study)}
-    if not names:
-        return frozenset()
-    return frozenset(people.filter(pseudonym__in=names).values_list("pk", flat=True))
-
-
 def signs_of(
     answers: Sequence[SignedAnswer],
     *,
     rules: Collection[str] = (),
     checks: Iterable[dict[str, int] | None] = (),
-    errs_like_judge: bool = False,
 ) -> list[MachineSign]:
     """The signs in an annotator's answers, those with most points first.
 
@@ -182,7 +155,6 @@ def signs_of(
         *_of_any_answer(answers, list(checks)),
         *(_of_habits(answers) if len(answers) >= FEWEST else ()),
         *(MachineSign(sign) for rule, sign in _OF_RULES.items() if rule in rules),
-        *([MachineSign("judge")] if errs_like_judge else ()),
     ]
     return sorted(found, key=lambda sign: -sign.points)
 

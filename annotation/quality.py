@@ -20,7 +20,6 @@ from annotation.machine_signs import (
     FLAGGED,
     MachineSign,
     SignedAnswer,
-    like_judges_of,
     points_of,
     signs_of,
 )
@@ -201,14 +200,13 @@ class _AnswerRow(NamedTuple):
 class _Others:
     """What an annotator is compared with: the lengths of the items and everybody's answers.
 
-    `given` counts the answers in the analysis, by item: r1, r2, ties. `like_judges` are the
-    annotators who err as a judge does. `same_browser` counts the others in an annotator's browser.
+    `given` counts the answers in the analysis, by item: r1, r2, ties. `same_browser` counts
+    the others in an annotator's browser.
     """
 
     words: Mapping[int, int]
     given: Mapping[int, tuple[int, ...]]
     measures_signs: bool
-    like_judges: frozenset[int]
     same_browser: Mapping[int, int]
 
 
@@ -273,11 +271,10 @@ def _others(study: Study, shown: QuerySet[Annotator]) -> _Others:
     # Not with an iterator: for its cursor, PostgreSQL optimises for the first rows and scans all
     # items of the study to find those of a page.
     given = {item: tuple(counts) for item, *counts in counted}
-    like_judges = like_judges_of(study, shown) if study.measures_signs else frozenset()
     shared = AnnotatorEvent.objects.filter(annotator__in=shown, event=AnnotatorEvent.SAME_BROWSER)
     same_browser = Counter(shared.order_by().values_list("annotator", flat=True))
     words = _words(study, items)
-    return _Others(words, given, study.measures_signs, like_judges, same_browser)
+    return _Others(words, given, study.measures_signs, same_browser)
 
 
 def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
@@ -379,7 +376,6 @@ def _signs(
         answers,
         rules={flag.rule for flag in flags},
         checks=[row.signals for row in checks],
-        errs_like_judge=here[0].annotator in others.like_judges,
     )
     return tuple(found)
 

@@ -52,7 +52,10 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "backups": (
         "lost databases and files, interrupted backups, planted corruptions",
-        ("tests/extras/administration/test_backups.py", "tests/extras/doctor/test_doctor.py"),
+        (
+            "tests/extras/administration/test_backups.py",
+            "tests/extras/administration/doctor/test_doctor.py",
+        ),
     ),
     "uploads": (
         "uploads to archives that break off",

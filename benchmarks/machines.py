@@ -6,9 +6,7 @@
 People have a pace and a spread of their own, and take longer for longer texts. Their groups differ
 in what they use: a mouse, a touch screen, only a keyboard, a screen reader, a voice, no scripts.
 Programs take their time from a model, whatever the length. Prints for each group how many are
-flagged, with and without a comparison with judges, and the rates at every number of points. How
-often somebody errs as a judge does is simulated in studies of 300 items with three answers each,
-with the statistic that the product uses.
+flagged, and the rates at every number of points.
 """
 
 import argparse
@@ -24,9 +22,6 @@ from annotation.machine_signs import COUNTED, FLAGGED, SignedAnswer, points_of, 
 
 SEED = 20261127
 WORDS, SPREAD_OF_WORDS = 140, 0.4
-# How likely a person is right about an easy and about a hard item, and a judge likewise.
-RIGHT = (0.9, 0.3)
-FOLLOWS = 0.9  # of a model's answers that its user or the agent gives
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,6 @@ class Group:
     spread: tuple[float, float] = (0.35, 0.65)
     certainty: tuple[float, float] = (68, 16)
     habits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    follows_model: bool = False
 
 
 def _mouse(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, Any]:
@@ -112,39 +106,23 @@ PEOPLE = {
 _MODEL = (78, 7)
 PASTERS = {
     "copies into another tab": Group(
-        0.6,
-        _mouse,
-        (15, 50),
-        (0, 0.3),
-        (0.25, 0.5),
-        _MODEL,
-        {"away": (0.6, 1), "copies": (0.5, 1)},
-        True,
+        0.6, _mouse, (15, 50), (0, 0.3), (0.25, 0.5), _MODEL, {"away": (0.6, 1), "copies": (0.5, 1)}
     ),
     "copies into a window next to it": Group(
-        0.2,
-        _mouse,
-        (12, 40),
-        (0, 0.3),
-        (0.25, 0.5),
-        _MODEL,
-        {"away": (0.3, 1), "copies": (0.5, 1)},
-        True,
+        0.2, _mouse, (12, 40), (0, 0.3), (0.25, 0.5), _MODEL, {"away": (0.3, 1), "copies": (0.5, 1)}
     ),
     "takes screenshots": Group(
-        0.1, _mouse, (15, 50), (0, 0.3), (0.25, 0.5), _MODEL, {"away": (0.5, 1)}, True
+        0.1, _mouse, (15, 50), (0, 0.3), (0.25, 0.5), _MODEL, {"away": (0.5, 1)}
     ),
-    "photographs with a phone": Group(
-        0.1, _mouse, (20, 60), (0, 0.3), (0.25, 0.5), _MODEL, follows_model=True
-    ),
+    "photographs with a phone": Group(0.1, _mouse, (20, 60), (0, 0.3), (0.25, 0.5), _MODEL),
 }
 AGENTS = {
-    "driven, says so": Group(0.3, _driven, (2, 20), (0, 0.2), (0.1, 0.4), _MODEL, {}, True),
+    "driven, says so": Group(0.3, _driven, (2, 20), (0, 0.2), (0.1, 0.4), _MODEL, {}),
     "driven, hides it, human delays": Group(
-        0.3, _jumps, (10, 40), (0, 0.2), (0.3, 0.5), _MODEL, {}, True
+        0.3, _jumps, (10, 40), (0, 0.2), (0.3, 0.5), _MODEL, {}
     ),
-    "looks at screenshots": Group(0.25, _jumps, (20, 80), (0, 0.1), (0.15, 0.35), _MODEL, {}, True),
-    "imitates a hand": Group(0.15, _mouse, (10, 40), (0, 0.2), (0.3, 0.5), _MODEL, {}, True),
+    "looks at screenshots": Group(0.25, _jumps, (20, 80), (0, 0.1), (0.15, 0.35), _MODEL, {}),
+    "imitates a hand": Group(0.15, _mouse, (10, 40), (0, 0.2), (0.3, 0.5), _MODEL, {}),
 }
 KINDS = {"people": PEOPLE, "pasters": PASTERS, "agents": AGENTS}
 
@@ -195,38 +173,12 @@ def rules_of(answers: list[SignedAnswer]) -> set[str]:
     return found | ({"speed"} if pace > FASTEST_WORDS_PER_MINUTE else set())
 
 
-def like_judges(rng: np.random.Generator, studies: int) -> tuple[float, float]:
-    """How often people, and followers of a judge, err as one of two judges does."""
-    from extras.likeness.stats import shared_errors, stands_out
-
-    items, people, each, machines = 300, 30, 30, 3
-    found: tuple[list[bool], list[bool]] = ([], [])
-    for _ in range(studies):
-        p = rng.choice(RIGHT, items, p=(0.6, 0.4))
-        judges = [rng.random(items) > p for _ in range(2)]
-        wrong = np.full((items, people), -1)
-        seats = np.concatenate([rng.permutation(items) for _ in range(3)]).reshape(people, each)
-        for person, own in enumerate(seats):
-            errors = rng.random(each) > p[own]
-            if person < machines:
-                errors = np.where(rng.random(each) < FOLLOWS, judges[0][own], errors)
-            wrong[own, person] = errors
-        by_judge = [shared_errors(wrong, judge.astype(int)) for judge in judges]
-        for person in range(people):
-            values = [results[person].probability for results in by_judge]
-            _, stands = stands_out([v for v in values if v is not None], None)
-            found[person < machines].append(stands)
-    return float(np.mean(found[0])), float(np.mean(found[1]))
-
-
-def points(
-    rng: np.random.Generator, group: Group, people: int, answers: int, stands_out: float = 0.0
-) -> list[int]:
+def points(rng: np.random.Generator, group: Group, people: int, answers: int) -> list[int]:
     """The points of so many annotators of a group."""
     out = []
     for _ in range(people):
         own = annotator(rng, group, answers)
-        signs = signs_of(own, rules=rules_of(own), errs_like_judge=rng.random() < stands_out)
+        signs = signs_of(own, rules=rules_of(own))
         out.append(points_of(signs))
     return out
 
@@ -251,36 +203,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--people", type=int, default=2_000)
     parser.add_argument("--answers", type=int, default=30)
-    parser.add_argument("--studies", type=int, default=100, help="for errors shared with judges")
     parser.add_argument("--seed", type=int, default=SEED)
     args = parser.parse_args()
     rng = np.random.default_rng(args.seed)
-    honest, follower = like_judges(rng, args.studies)
-    _say(f"err as a judge does: people {honest:.1%}, followers of a model {follower:.1%}")
-    for compared in (False, True):
-        _say("\nwith judges compared" if compared else "\nwithout judges")
-        scores = {
-            kind: {
-                name: points(
-                    rng,
-                    group,
-                    args.people,
-                    args.answers,
-                    compared * (follower if group.follows_model else honest),
-                )
-                for name, group in groups.items()
-            }
-            for kind, groups in KINDS.items()
+    scores = {
+        kind: {
+            name: points(rng, group, args.people, args.answers) for name, group in groups.items()
         }
-        for kind, groups in KINDS.items():
-            for name, group in groups.items():
-                flagged = np.mean([p >= FLAGGED for p in scores[kind][name]])
-                _say(f"  {kind:8} {name:32} {group.share:4.0%}  flagged {flagged:6.1%}")
-        for least in range(1, 7):
-            row = ", ".join(
-                f"{kind} {rates(scores[kind], KINDS[kind], least):.1%}" for kind in KINDS
-            )
-            _say(f"  from {least} points: {row}")
+        for kind, groups in KINDS.items()
+    }
+    for kind, groups in KINDS.items():
+        for name, group in groups.items():
+            flagged = np.mean([p >= FLAGGED for p in scores[kind][name]])
+            _say(f"  {kind:8} {name:32} {group.share:4.0%}  flagged {flagged:6.1%}")
+    for least in range(1, 7):
+        row = ", ".join(f"{kind} {rates(scores[kind], KINDS[kind], least):.1%}" for kind in KINDS)
+        _say(f"  from {least} points: {row}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from typing import Literal
 
 import krippendorff
 import numpy as np
-from sklearn.metrics import brier_score_loss, roc_auc_score
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from analysis.stats import (
@@ -29,11 +28,8 @@ from analysis.stats import (
     majority_vote,
     pigeonhole_bootstrap,
 )
-from extras.certainty.stats import certainty_quality
 from extras.judges_compared.stats import cochran_q, compare_judges
 from extras.label_models.stats import dawid_skene
-from extras.likeness.stats import shared_errors
-from extras.methods.stats import crowd_equivalence
 
 RESAMPLES = 1000
 ROW = "{:<58}{:>12}{:>10}{:>14}  {}\n"
@@ -155,22 +151,6 @@ def agreement_of_draws() -> list[Timing]:
     return timings
 
 
-def certainty_measures() -> list[Timing]:
-    rng = np.random.default_rng(2)
-    certainty = np.clip(np.round(rng.normal(65, 15, 10_000)), 1, 100)
-    correct = (rng.random(10_000) < 0.3 + certainty / 200).astype(int)
-    ours = best_of(
-        lambda: certainty_quality(
-            certainty, correct, n_draws=RESAMPLES, rng=np.random.default_rng(1)
-        )
-    )
-    one = best_of(
-        lambda: (roc_auc_score(correct, certainty), brier_score_loss(correct, certainty / 100))
-    )
-    task = f"AUROC, Brier and ECE, {RESAMPLES} resamples, 10k answers"
-    return [Timing(task, ours, one * RESAMPLES, "scikit-learn")]
-
-
 def comparisons() -> list[Timing]:
     rng = np.random.default_rng(3)
     right = (rng.random((10_000, 4)) < [0.7, 0.72, 0.65, 0.71]).astype(int)
@@ -190,14 +170,6 @@ def comparisons() -> list[Timing]:
         Timing(
             "alternative annotator test, 10k x 3, 100 people",
             best_of(lambda: alt_test(votes, judge, epsilon=0.1)),
-        ),
-        Timing(
-            f"worth in people, {RESAMPLES} resamples, 10k x 3",
-            best_of(
-                lambda: crowd_equivalence(
-                    votes, judge, np.zeros(10_000, dtype=int), rng=np.random.default_rng(1)
-                )
-            ),
         ),
     ]
 
@@ -229,12 +201,7 @@ def accuracy() -> list[Timing]:
         )
     )
     timings.append(Timing("two-way bootstrap, 2,000 resamples, 900 rows", seconds))
-    votes = study(10_000, n_annotators=1000)
-    wrong = np.full((10_000, 1000), -1, dtype=np.int8)
-    wrong[votes.item, votes.annotator] = votes.choice != 0
-    judge = np.random.default_rng(1).integers(0, 2, 10_000)
-    seconds = best_of(shared_errors, wrong, judge)
-    return [*timings, Timing("errors shared with a judge, 10k x 3, 1,000 annotators", seconds)]
+    return timings
 
 
 def em() -> list[Timing]:
@@ -255,7 +222,7 @@ def main() -> None:
     sys.stdout.write(ROW.format("task", "ours", "at most", "others", ""))
     groups = (
         *(alpha, alpha_of_certainty, agreement_of_draws, accuracy),
-        *(certainty_measures, comparisons, em),
+        *(comparisons, em),
     )
     for group in groups:
         for timing in group():

@@ -73,7 +73,7 @@ class Extra:
     """A table that can be exported. At `formats`: a format of tables. At `folders`: an export that
     is a folder."""
     parts: Entries = ()
-    """A fragment or link on a page of the core. At `studies`, `person`, `person_pages`, `item`,
+    """A fragment or link on a page of the core. At `studies`, `person_pages`, `item`,
     `report`, `campaign`: where it stands. At `main`, `sign_in`, `administration`: a link outside
     studies. At `item_preview`: how an item is shown to researchers."""
     seat_rules: Entries = ()

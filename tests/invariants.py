@@ -1,13 +1,13 @@
-"""What must hold after a test that does much: the checks of the extra `doctor`, if it is there."""
+"""What must hold after a test that does much: the checks of `doctor`, if it is there."""
 
 from django.apps import apps
 
 
 def broken_invariants(*names: str) -> list[str]:
     """What checks of these names, or of modules with these names, find; by default all checks."""
-    if not apps.is_installed("extras.doctor"):
+    if not apps.is_installed("extras.administration"):
         return []
-    from extras.doctor.examination import CHECKS, examine
+    from extras.administration.doctor.examination import CHECKS, examine
 
     chosen = [
         check

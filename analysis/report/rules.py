@@ -34,7 +34,6 @@ MIN_COMPARED = 30  # with fewer items in common, the headline compares nothing
 FULL_SHARE = 0.8  # below this share of their number, what annotators count as is shown
 DEFAULT_SEED = 20240701  # of all resamples
 DEFAULT_BOOTSTRAP = 1000  # resamples
-FOLDS = 5  # of items, for corrected certainty
 # Accuracy that a threshold on certainty has to reach, chosen on half of the items or certified.
 TARGET = 0.8
 

@@ -192,8 +192,6 @@ REASONS = {
     "too_few_systems": "fewer than three systems",
     "at_chance": "it may be no better than chance",
     "too_few_of_a_label": "nobody gave one of the labels",
-    "below_one": "may be worth less than one person",
-    "above_any": "may be worth more than any number of people",
     "not_settled": "the model did not converge",
     "too_large": "the study is too large for it",
     "nothing_compared": "the headline makes no comparison",

@@ -34,7 +34,7 @@ from studies.models import Item, Membership, Study
 from studies.money import format_money
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, LongList, csv_response
-from studies.pages.workbench import PERSON_PAGES, PERSON_PARTS
+from studies.pages.workbench import PERSON_PAGES
 from studies.selectors import get_study
 
 _PER_PAGE = 50
@@ -253,10 +253,6 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
         "is_under_way": annotator.state in ACTIVE,
         "cost": cost_of_reopening(study, annotator),
         "agreed": agreed_by(annotator),
-        "parts": [
-            (part.title, part.address(study, annotator.pseudonym))
-            for part in PERSON_PARTS.of(study)
-        ],
     }
     status = REFUSED if fault else 200
     return render(request, "annotation/researcher/person.html", context, status=status)

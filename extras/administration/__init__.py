@@ -1,1 +1,1 @@
-"""Pages for administrators: every study, accounts, the server; backups, also by command."""
+"""Running an installation: superusers' pages, backups, `doctor`, activity of a study, the docs."""

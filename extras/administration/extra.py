@@ -5,8 +5,18 @@ from studies.extra import Extra, Placed
 EXTRA = Extra(
     name="administration",
     title="Administration",
-    summary="Superusers get pages for studies, accounts, the server and backups.",
+    summary="Pages for superusers, activity of studies, backups, the doctor, the documentation.",
     group="installation",
-    addresses={"administration/": "urls", "admin/components/": "components"},
-    parts=(Placed("views:LINK", at="administration"),),
+    addresses={
+        "administration/": "urls",
+        "admin/components/": "components",
+        "studies/<slug:slug>/activity/": "activity",
+        "": "documentation.urls",
+    },
+    sections={"activity:": "settings"},
+    parts=(
+        Placed("views:LINK", at="administration"),
+        Placed("documentation.views:LINK", at="main"),
+    ),
+    navigation=("activity:section_page",),
 )

@@ -14,11 +14,7 @@ EXTRA = Extra(
         Placed("reliability:RELIABILITY", at="certainty", after="calibration"),
         Placed("kinds_shown:KINDS_OF_CERTAINTY", at="certainty", after="certainty_distribution"),
         Placed("sides:LIKE_FOR_LIKE", at="certainty", after="certainty_comparison"),
-        Placed("sides:INTERACTION", at="certainty", after="high_sets"),
-        Placed("measures:VALIDATION", at="certainty", after="high_sets"),
-        Placed("measures:OTHER_CERTAINTIES", at="certainty", after="high_sets"),
+        Placed("held_out:HELD_OUT", at="certainty", after="high_sets"),
         Placed("thresholds:THRESHOLDS", at="certainty"),
-        Placed("measures:SCALE_USE", at="certainty"),
-        Placed("preferences:PREFERENCES", at="certainty"),
     ),
 )

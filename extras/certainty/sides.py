@@ -1,4 +1,4 @@
-"""Certainty of people and of a judge like for like, and in one regression."""
+"""Certainty of people and of a judge, like for like."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import RunData
-from analysis.data.verdicts import Verdicts, run_votes
-from analysis.report.report_json import Json, cell, estimate, number, put, put_estimate
+from analysis.data.verdicts import run_votes
+from analysis.report.report_json import Json, cell, number, put, put_estimate
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn, table_of_entries, without_interval
-from analysis.report.words import named_comparisons, run_names
+from analysis.report.tables import Table, TableColumn, without_interval
+from analysis.report.words import run_names
 from analysis.stats.core.results import Estimate
-from extras.certainty.stats import LikeForLike, PanelSide, certainty_by_source, like_for_like
+from extras.certainty.stats import LikeForLike, PanelSide, like_for_like
 
 MAJORITY = 3
 
@@ -118,74 +118,4 @@ matched_accuracy | share | Accuracy of as many of the most certain answers as on
         yield like_for_like_table(report)
 
 
-def interaction(study: ReportedStudy, judge: Verdicts) -> Json:
-    """Fit annotators' single answers and the run's verdicts in one regression."""
-    votes, shared = study.votes, study.shared
-    items = np.arange(judge.correct.size)
-    item = np.concatenate([votes.item, items])
-    is_model = np.arange(item.size) >= votes.n
-    annotator = np.concatenate([votes.annotator, np.full(items.size, votes.n_annotators)])
-    found = certainty_by_source(
-        np.concatenate([study.correct_alone, judge.correct]),
-        np.concatenate([votes.certainty, judge.certainty]),
-        is_model,
-        {
-            "item": item,
-            "annotator": annotator,
-            "persona": shared.persona[item],
-            "question": shared.question[item],
-        },
-        threshold=study.threshold,
-    )
-    out: Json = {"n": found.n}
-    out |= {key: estimate(getattr(found, key)) for key in ("people", "model", "interaction")}
-    put(out, "p", number(found.p), found.interaction.reason or found.interaction.interval_reason)
-    return out
-
-
-def interaction_table(report: ReportJson) -> Table:
-    entries = (
-        (name, entry["certainty"]["interaction"]) for name, entry in named_comparisons(report)
-    )
-    return table_of_entries(
-        "interaction",
-        "Does high certainty say more from the judge than from a person?",
-        [(name, found) for name, found in entries if found["interaction"]["value"] is not None],
-        [
-            ("Answers", "count", "n"),
-            ("people", "decimal", "people.value", "Log odds ratio of high certainty"),
-            ("judge", "decimal", "model.value", "Log odds ratio of high certainty"),
-            ("Judge minus people", "decimal", "interaction.value"),
-            ("95 % interval", "range", "interaction.ci"),
-            ("p", "p", "p"),
-        ],
-        "A sensitivity analysis: logistic regression of being right on who answers, high "
-        "certainty and their interaction, over single answers; its variance allows for shared "
-        "items, people, personas and questions. Above 0: the judge's high certainty says more.",
-    )
-
-
-class InteractionSection(Section):
-    """Logistic regression of being right on who answers and high certainty."""
-
-    name = "interaction"
-    analyses = (Analysis("certainty_beside", tables=("interaction",)),)
-    shows = ("interaction",)
-    keys = """
-interaction | object | Whether certainty raises accuracy more for the judge than for people.
-interaction.model | text | The model of the test.
-"""
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {
-            "comparison": [
-                {"certainty": {"interaction": interaction(study, judge)}} for judge in study.judges
-            ]
-        }
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield interaction_table(report)
-
-
 LIKE_FOR_LIKE = LikeForLikeSection()
-INTERACTION = InteractionSection()

@@ -373,6 +373,8 @@ class Signals(Section):
     keys = """
 signals | object | How well other signals separate right from wrong answers.
 signals.native | object | The native probability of the answer as a signal.
+signals.probabilities | object | The probability of the answer as a signal.
+signals.agreement | object | Agreement of the readings as a signal.
 signals.orders | object | Agreement in the less favourable order as a signal.
 right_at_25 | share | Accuracy of the most certain quarter.
 right_at_50 | share | Accuracy of the most certain half.

@@ -18,7 +18,6 @@ from analysis.report.words import percent, percent_range, run_name
 from extras.estimation.items import SystemsOfItems
 from extras.estimation.stats.calibrated import CalibratedMean, calibrated_mean, weighted_mean
 from extras.estimation.stats.prediction_powered import powered_mean
-from extras.estimation.stats.rogan_gladen import RoganGladen, rogan_gladen
 from extras.estimation.stats.scores import FEWEST, answers_saved
 from extras.estimation.stats.win_rates import margins
 
@@ -58,14 +57,13 @@ def estimation(study: ReportedStudy) -> Json:
 class Estimand:
     """A share of items: people's answers where they exist, the judge's answers everywhere.
 
-    `target` is NaN where nobody answered, `signal` and `test` where the judge did not. `of` are the
-    items of the share.
+    `target` is NaN where nobody answered, `signal` where the judge did not. `of` are the items of
+    the share.
     """
 
     labels: Json
     target: Floats
     signal: Floats
-    test: Floats
     of: np.ndarray[Any, np.dtype[np.bool_]]
     by_people: bool
 
@@ -107,10 +105,9 @@ def _estimands(
         if certainty is not None:
             tied = (judge.answer == TIE) ^ (target == TIE)
             same = np.where(tied, 0.5, judge.answer == target)
-            high = np.where(decided, certainty >= study.threshold / 100, np.nan)
             agreed = np.where(known, same, np.nan)
             labels = {"what": "agreement", "against": name}
-            yield Estimand(labels, agreed, certainty, high, everywhere, by_people)
+            yield Estimand(labels, agreed, certainty, everywhere, by_people)
         if systems is None:
             continue
         rows = np.arange(decided.size)
@@ -121,10 +118,9 @@ def _estimands(
             side = np.where(systems.second == code, -1.0, 1.0)
             won = np.where(known, 0.5 + side * liked / 2, np.nan)
             signal = np.where(decided, 0.5 + side * judged * (surely - 0.5), np.nan)
-            wins = np.where(decided, (side * judged > 0).astype(np.float64), np.nan)
             of = (systems.first == code) | (systems.second == code)
             labels = {"what": "wins", "system": system, "against": name}
-            yield Estimand(labels, won, signal, wins, of, by_people)
+            yield Estimand(labels, won, signal, of, by_people)
 
 
 def _reference(study: ReportedStudy, name: str) -> Ints:
@@ -148,9 +144,7 @@ def _entry(study: ReportedStudy, estimand: Estimand) -> Json:
     folds = (np.arange(used.size) if few_personas else shared.persona) % N_FOLDS
     within = sharing.take(used)
     arrays = estimand.target[used], estimand.signal[used], within
-    by_weight = weighted_mean(
-        *arrays, folds=folds[used], probability=None if chance is None else chance[used]
-    )
+    by_weight = weighted_mean(*arrays, probability=None if chance is None else chance[used])
     topics = None
     if drawn is not None and estimand.by_people:
         _, codes = np.unique([item.topic for item in study.data.items], return_inverse=True)
@@ -161,22 +155,12 @@ def _entry(study: ReportedStudy, estimand: Estimand) -> Json:
     else:
         alone, powered, weight = by_weight.alone, by_weight.powered, by_weight.weight
     calibrated = calibrated_mean(estimand.target, estimand.signal, sharing, folds=folds, of=used)
-    corrected = rogan_gladen(
-        estimand.target[used],
-        estimand.test[used],
-        within,
-        clusters=shared.persona[used],
-        n_draws=study.draws,
-        rng=study.rng(),
-    )
     out = estimand.labels | {"items": by_weight.n_items, "answered": by_weight.n_answered}
     out |= {"alone": estimate(alone), "powered": estimate(powered)}
     put(out, "weight", number(weight), "too_few_items")
     saved = answers_saved(by_weight.n_answered, alone, powered)
     put(out, "saved", number(saved), powered.interval_reason or alone.interval_reason)
-    out["modelled"] = estimate(by_weight.modelled)
     out["calibrated"] = _calibrated(calibrated)
-    out["rogan_gladen"] = _corrected(corrected)
     return out
 
 
@@ -185,13 +169,6 @@ def _calibrated(found: CalibratedMean) -> Json:
     put(out, "outside", number(found.outside), found.reason)
     out["residual"] = estimate(found.residual)
     put(out, "oracle_share", number(found.oracle_share), found.reason or "no_variation")
-    return out
-
-
-def _corrected(found: RoganGladen) -> Json:
-    out: Json = {"delta": estimate(found.delta), "bootstrap": estimate(found.bootstrap)}
-    for name in ("sensitivity", "specificity"):
-        put(out, name, number(getattr(found, name)), found.reason)
     return out
 
 
@@ -242,59 +219,21 @@ def estimates_table(found: ReportJson) -> Table:
     )
 
 
-METHODS = (
-    ("Model of answers (EIF)", lambda each: each["modelled"]),
-    ("Calibrated judge", lambda each: each["calibrated"]),
-    ("Rogan–Gladen, delta method", lambda each: each["rogan_gladen"]["delta"]),
-    ("Rogan–Gladen, bootstrap", lambda each: each["rogan_gladen"]["bootstrap"]),
-)
-
-
-def methods_table(found: ReportJson) -> Table:
-    rows = []
-    for name, each in _named(found):
-        least = _width(each["powered"])
-        for method, take in METHODS:
-            estimated = take(each)
-            wide = _width(estimated)
-            times = wide / least if wide is not None and least else None
-            rows.append((name, {**estimated, "of": each["of"], "method": method, "times": times}))
+def calibrated_table(found: ReportJson) -> Table:
     return table_of_entries(
-        "estimates_otherwise",
-        "The same shares by other methods",
-        rows,
-        [
-            ("Share", "text", "of"),
-            ("Method", "text", "method"),
-            ("Estimate", "percent", "value"),
-            ("95 % interval", "percent_range", "ci"),
-            ("Width, PPI++ = 1", "decimal", "times"),
-        ],
-        "The model of answers is corrected by people’s answers, so it cannot bias the estimate. "
-        "The calibrated judge is right only if the same calibration holds where nobody answered, "
-        "and Rogan and Gladen’s correction only if the judge errs as often there, among items "
-        "that people would answer alike. For agreement, the correction reads a high certainty as "
-        "“the judge agrees”. The bootstrap resamples personas alone: where people or questions "
-        "are shared, or few items are answered, its interval is too narrow (it covers about 90 % "
-        "in simulations), so use the delta method.",
-        first="Judge",
-    )
-
-
-def checks_table(found: ReportJson) -> Table:
-    return table_of_entries(
-        "estimates_checks",
-        "Checks of the calibrated judge and its yes or no",
+        "estimates_calibrated",
+        "The same shares by the calibrated judge",
         list(_named(found)),
         [
             ("Share", "text", "of"),
+            ("Estimate", "percent", "calibrated.value"),
+            ("95 % interval", "percent_range", "calibrated.ci"),
             ("Outside", "percent", "calibrated.outside", "Calibration"),
             ("Residual", "points", "calibrated.residual.value", "Calibration"),
             ("95 % interval", "points_range", "calibrated.residual.ci", "Calibration"),
             ("Variance", "percent", "calibrated.oracle_share", "Calibration"),
-            ("Sensitivity", "percent", "rogan_gladen.sensitivity"),
-            ("Specificity", "percent", "rogan_gladen.specificity"),
         ],
+        "The calibrated judge is right only if the same calibration holds where nobody answered. "
         "Outside: items whose signal is beyond those of all answered items. Residual: people’s "
         "answers minus those predicted from the other folds; if the interval excludes 0, do not "
         "use the calibrated judge for this share. Variance: the part that comes from learning "
@@ -303,17 +242,12 @@ def checks_table(found: ReportJson) -> Table:
     )
 
 
-def _width(found: ReportJson) -> float | None:
-    ends = found["ci"]
-    return None if ends is None else ends[1] - ends[0]
-
-
 class FewPeople(Section):
     """Estimate people's answers to all judged items from their answers to some."""
 
     name = "estimation"
     title = "Few people, many judgments"
-    inside = "Estimates for all judged items, by several methods"
+    inside = "Estimates for all judged items, prediction-powered and by a calibrated judge"
     keys = """
 estimation | object | Few answers by people and many judgments, combined into one estimate.
 drawn | text | How the items for people were drawn.
@@ -325,16 +259,10 @@ alone | object | Estimate from people alone.
 powered | object | Prediction-powered estimate.
 weight | number | Weight of the judgments.
 saved | share | Share of people's answers that the judgments save.
-modelled | object | Estimate from a model of both.
 calibrated | object | Estimate from judgments calibrated with people's answers.
 outside | share | Judgments outside the range on which they were calibrated.
 residual | object | Mean of the answers minus their predictions; far from 0 if the fit is poor.
 oracle_share | share | Share of the variance that comes from calibrating.
-rogan_gladen | object | Estimate corrected for sensitivity and specificity.
-rogan_gladen.delta | object | With the interval by the delta method.
-rogan_gladen.bootstrap | object | With the interval by bootstrap.
-sensitivity | share | Sensitivity of the judge.
-specificity | share | Specificity of the judge.
 """
 
     def is_needed(self, report: ReportJson) -> bool:
@@ -346,8 +274,7 @@ specificity | share | Specificity of the judge.
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "estimation" in report:
             yield estimates_table(report["estimation"])
-            yield methods_table(report["estimation"])
-            yield checks_table(report["estimation"])
+            yield calibrated_table(report["estimation"])
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         found = report.get("estimation")

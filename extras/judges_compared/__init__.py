@@ -1,1 +1,1 @@
-"""Judges compared with one another: whether any differ, which pairs, and possible ranks."""
+"""Judges compared with one another and with people: which differ, and the tier of each."""

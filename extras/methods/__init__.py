@@ -1,1 +1,1 @@
-"""Statistics and report chapters that few studies need: insight, criteria, disagreement, crowds."""
+"""Statistics and report chapters that few studies need: insight, criteria, disagreement."""

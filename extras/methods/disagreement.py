@@ -375,6 +375,7 @@ class Disagreement(Section):
     keys = """
 disagreement | object | Judges as predictors of all answers to an item, not only the majority.
 disagreement.items | count | Items with several answers.
+answers_per_item | number | People's answers per item.
 disagreement.chance | share | Agreement of a random guess with a single answer.
 disagreement.ceiling | object | Best possible agreement with single answers.
 ceiling.low | object | Lower estimate of the best possible agreement.

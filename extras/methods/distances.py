@@ -13,7 +13,7 @@ from analysis.data.verdicts import (
     probability_shares,
     reading_shares,
 )
-from analysis.report.report_json import Json, number, put, put_interval
+from analysis.report.report_json import Json, estimate
 from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
@@ -66,17 +66,7 @@ def _scored(
 
 
 def _distance(found: SoftLabelScores) -> Json:
-    squared: Json = {}
-    put(squared, "value", number(found.squared.value), found.reason)
-    put_interval(
-        squared, "ci", found.squared.interval, found.squared.interval_reason or found.reason
-    )
-    out: Json = {"items": found.n_items, "squared": squared}
-    for name in ("manhattan", "wasserstein"):
-        out[name] = {}
-        put(out[name], "value", number(getattr(found, name)), found.reason)
-        put(out[name], "by_chance", number(getattr(found, f"{name}_by_chance")), found.reason)
-    return out
+    return {"items": found.n_items, "squared": estimate(found.squared)}
 
 
 def distance_table(report: ReportJson) -> Table:
@@ -95,15 +85,9 @@ def distance_table(report: ReportJson) -> Table:
             ("Items", "count", "items"),
             ("Squared", "decimal", "squared.value"),
             ("95 % interval", "range", "squared.ci"),
-            ("found", "decimal", "manhattan.value", "Manhattan"),
-            ("by chance", "decimal", "manhattan.by_chance", "Manhattan"),
-            ("found", "decimal", "wasserstein.value", "Wasserstein"),
-            ("by chance", "decimal", "wasserstein.by_chance", "Wasserstein"),
         ],
         "0 is the distribution of people in general, 1 the largest possible distance. The "
-        "squared distance allows for few answers per item and can be below 0 by chance. The "
-        "others do not: “by chance” is their value if people answered by the judge’s "
-        "distribution. Wasserstein’s orders the options as response 1, tie, response 2.",
+        "squared distance allows for few answers per item and can be below 0 by chance.",
         first="Who",
     )
 
@@ -120,9 +104,6 @@ even | object | Always predicting an even split.
 distances | list | Distance between predicted and actual shares, for each source of the prediction.
 distances.source | text | Where the predicted shares come from.
 squared | object | Squared distance.
-manhattan | object | Absolute distance.
-wasserstein | object | Wasserstein distance of the two distributions.
-by_chance | number | Distance of a perfect prediction, due to few answers per item.
 """
 
     def is_needed(self, report: ReportJson) -> bool:

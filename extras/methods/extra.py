@@ -12,8 +12,6 @@ EXTRA = Extra(
         Placed("disagreement:DISAGREEMENT", after="agreement"),
         Placed("distances:DISTANCES", after="agreement"),
         Placed("criteria:CHAPTER", after="bias"),
-        Placed("crowds:EQUIVALENCE", at="glance"),
-        Placed("crowds:FRONTIER", at="glance"),
     ),
     readers=("criteria:CRITERIA",),
 )

@@ -44,8 +44,5 @@ EXTRA = Extra(
         "wave_answers:WAVES",
     ),
     workbench=(Placed("bringing_back:reminder_needs", at="needs"),),
-    navigation=(
-        "wave_pages:wave_pages",
-        "linked_studies:annotator_pages",
-    ),
+    navigation=("follow_ups:section_page",),
 )

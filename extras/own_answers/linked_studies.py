@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import Annotator
@@ -33,7 +32,6 @@ from studies.media.storage import StoredMedia
 from studies.models import Choice, Item, Membership, Persona, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import SectionPage
 from studies.personas import what_it_asks
 from studies.selectors import get_study, studies_for
 from studies.services.items import seat_items, study_content_hash
@@ -336,19 +334,6 @@ def related(study: Study) -> list[AssociatedStudy]:
         if link.first_id == study.pk
         else AssociatedStudy(link.first, "whose people it predicts")
         for link in links.select_related("study", "first").order_by("pk")
-    ]
-
-
-_PAGES = (("Linked study", "own_people:linked"), ("Second visits", "own_people:second-visits"))
-
-
-def annotator_pages(study: Study) -> list[SectionPage]:
-    """Researchers' pages about annotators who answer for themselves."""
-    if not study.asks_own_answers:
-        return []
-    return [
-        SectionPage("annotators", title, reverse(name, args=[study.slug]), for_editors=True)
-        for title, name in _PAGES
     ]
 
 

@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from extras.own_answers import bringing_back, linked_studies, wave_pages
+from extras.own_answers import bringing_back, follow_ups, linked_studies, wave_pages
 
 app_name = "own_people"
 urlpatterns = [
+    path("follow-ups/", follow_ups.follow_ups, name="follow-ups"),
     path("linked/", linked_studies.linked, name="linked"),
     path("waves/", wave_pages.waves, name="waves"),
     path("waves/invite/", wave_pages.invite, name="invite-wave"),

@@ -29,7 +29,6 @@ from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import SectionPage
 from studies.selectors import get_study, studies_for
 
 
@@ -190,12 +189,3 @@ def _told(found: WaveInvitations) -> str:
     if found.unreachable:
         lost = f" Without an id here, so not invited: {found.unreachable:,}."
     return f"Invited: {found.added:,}. Already invited: {found.known:,}.{lost}"
-
-
-def wave_pages(study: Study) -> list[SectionPage]:
-    """The page of waves, once a study was opened; on Prolific before, as its project is chosen."""
-    is_new = study.state == Study.State.DRAFT and study.entry != Study.Entry.PROLIFIC
-    if is_new and not LaterWave.objects.filter(study=study).exists():
-        return []
-    address = reverse("own_people:waves", args=[study.slug])
-    return [SectionPage("annotators", "Waves", address, for_editors=True)]

@@ -28,7 +28,7 @@ from studies.importers.files.bundle import File
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, whole_number
-from studies.pages.workbench import PersonPart, SectionPage
+from studies.pages.workbench import PersonPage, SectionPage
 from studies.selectors import get_study, studies_for
 
 _OWNER = Membership.Role.OWNER
@@ -50,7 +50,7 @@ def _address(study: Study, name: str) -> str:
     return f"{reverse('privacy:person', args=[study.slug])}?{urlencode({'rater': name})}"
 
 
-PERSON = PersonPart("request", "Their data", _address)
+PERSON = PersonPage("request", "Their data", _address)
 
 
 @never_cache

@@ -175,20 +175,16 @@ LIST_PARTS: Kind[ListPart] = Kind("parts", "studies")
 
 
 @dataclass(frozen=True)
-class PersonPart:
-    """A part of an annotator's page, or a page about them: `address` by the study and their name.
-
-    That of a part is the address of its fragment.
-    """
+class PersonPage:
+    """A page about an annotator: `address` by the study and their name."""
 
     name: str
     title: str
     address: Callable[[Study, str], str]
 
 
-PERSON_PARTS: Kind[PersonPart] = Kind("parts", "person")
 # Pages for owners, each by a button.
-PERSON_PAGES: Kind[PersonPart] = Kind("parts", "person_pages")
+PERSON_PAGES: Kind[PersonPage] = Kind("parts", "person_pages")
 
 
 @dataclass(frozen=True)

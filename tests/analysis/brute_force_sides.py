@@ -98,17 +98,6 @@ def high_cells(own, people):
     return found
 
 
-def mistakes(own, people):
-    both = [(own[key][0], people[key][0]) for key in own if key in people]
-    return {
-        "n": len(both),
-        "both_right": both.count((True, True)),
-        "only_judge": both.count((True, False)),
-        "only_people": both.count((False, True)),
-        "both_wrong": both.count((False, False)),
-    }
-
-
 def position(counted, run_key):
     """Share of side A, of answers and of truths, and how often each side was right; no ties."""
     rows = [

@@ -377,19 +377,6 @@ def test_a_yes_needs_both_sides_to_beat_chance_and_the_best_constant_answer(
     assert words in found.sentence
 
 
-def test_a_judge_better_than_a_person_and_worse_than_the_majority_is_worth_people(report):
-    report["headline"]["state"] = "worse"
-    worth = report["comparison"][headline_run(report)].setdefault("worth", {})
-
-    worth |= {"people": 2.1, "low": 1.4, "high": 3.0}
-    more = answer_of(report).sentence
-    worth |= {"low": 0.8}
-    unclear = answer_of(report).sentence
-
-    assert "as often as a majority of about 2.1 (95\u00a0% CI 1.4 to 3.0)." in more
-    assert "majority of about" not in unclear
-
-
 def test_advice_grows_the_items_of_the_study_and_its_people_in_step(report):
     report["headline"]["state"] = "cannot_tell"
     difference = difference_of(report)

@@ -68,12 +68,6 @@ def test_the_slope_of_time_is_that_of_a_regression():
     assert upper == pytest.approx(fit.slope + 1.6448536 * fit.stderr)
 
 
-def test_answers_alone_never_flag():
-    names = ("judge", "certainty")
-
-    assert points_of(map(MachineSign, names)) < FLAGGED
-
-
 @pytest.mark.parametrize("name", ["voice or eye control", "copies, page translated"])
 def test_people_who_steer_otherwise_or_read_in_translation_are_rarely_flagged(name):
     scores = points(np.random.default_rng(SEED), PEOPLE[name], 200, 30)

@@ -47,9 +47,6 @@ USES = {
     "risk": lambda f, column: stats.accuracy_at_coverage(
         column(f["certainty"]), column(f["right"]), 0.5
     ),
-    "quality": lambda f, column: stats.certainty_quality(
-        column(f["certainty"]), column(f["right"]), column(f["cluster"]), rng=rng(), n_draws=50
-    ),
     "threshold": lambda f, column: stats.certify_threshold(
         column(f["certainty"]),
         column(f["right"]),

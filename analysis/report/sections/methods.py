@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.report.rules import FOLDS, LEVEL, MIN_COMPARED, SMALL, TOO_SMALL
+from analysis.report.rules import LEVEL, MIN_COMPARED, SMALL, TOO_SMALL
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import at
 from analysis.report.tables import Table, TableColumn, compact
@@ -105,7 +105,6 @@ CONSTANTS: Mapping[str, float] = {
     "fewest_annotators": FEWEST_ANNOTATORS,
     "annotators_per_answer": ANNOTATORS_PER_ANSWER,
     "few_clusters": FEW_CLUSTERS,
-    "folds": FOLDS,
 }
 # Path prefixes of the numbers that the methods state, except those of runs and the plan.
 _STATED = (

@@ -220,8 +220,7 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
     if state == "better":
         return f"{name} was right more often than {people}, by {gap} percentage points{where}."
     if state == "worse":
-        less = f"{name} was right less often than {people}, by {gap} percentage points{where}."
-        return f"{less}{_people_alike(report, index)}"
+        return f"{name} was right less often than {people}, by {gap} percentage points{where}."
     if state == "equivalent":
         alike = f"{name} was right as often as {people}, within {margin} percentage points"
         return f"{alike}{where}."
@@ -250,20 +249,6 @@ def _seen(report: Mapping[str, Any], index: int, who: str, people: str) -> str:
     )
     where = where_words(difference).format(n=f"{difference['n']:,}")
     return f"{where[:1].upper()}{where[1:]}, {who} on {ours}, {people} on {theirs}"
-
-
-def _people_alike(report: Mapping[str, Any], index: int) -> str:
-    """The number of people that a judge is worth, if it is between one and the majority."""
-    found = report["comparison"][index].get("worth", {})
-    if report["human"]["annotators"] < 2 or not found.get("people") or not found.get("low"):
-        return ""
-    if found["low"] <= 1:
-        return ""
-    high = "any number" if found["high"] is None else f"{found['high']:.1f}"
-    return (
-        f" It was right more often than one person: as often as a majority of about "
-        f"{found['people']:.1f} (95\u00a0% CI {found['low']:.1f} to {high})."
-    )
 
 
 def _no_better_than_guessing(report: Mapping[str, Any]) -> str:

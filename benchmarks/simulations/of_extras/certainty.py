@@ -14,15 +14,12 @@ from benchmarks.simulations.promises import (
     compared,
     covers,
     errs,
-    is_on_average,
 )
 from extras.certainty.stats import (
-    certainty_quality,
     general_quality,
     like_for_like,
     trusted_coverage,
 )
-from extras.certainty.stats.intervals import squared_gap
 
 PERSONAS, QUESTIONS = 30, 20
 SD = 0.5  # of what personas, questions and people add, next to 1 of the item
@@ -202,61 +199,6 @@ def panel(rng: np.random.Generator, n: int) -> tuple[Votes, Votes, IntArray]:
     return Votes.from_long(item, annotator, people.choice, people.certainty), runs, truth
 
 
-# Levels of certainty, and the share of right answers at each.
-PERFECT = ((0.5, 0.6, 0.7, 0.8, 0.9), (0.5, 0.6, 0.7, 0.8, 0.9))
-
-
-ONE_LEVEL = ((0.95,), (0.95,))
-
-
-BOASTFUL = ((0.7, 0.8, 0.9, 0.95), (0.6, 0.65, 0.7, 0.7))
-
-
-CertaintyLevels = tuple[tuple[float, ...], tuple[float, ...]]
-
-
-def stated(
-    rng: np.random.Generator, levels: CertaintyLevels, n: int, alike: int = 1
-) -> tuple[FloatArray, IntArray, IntArray]:
-    """Certainty, correctness and unit of each answer; answers of a unit correlate."""
-    certainties, accuracy = (np.array(values) for values in levels)
-    unit = np.arange(n) // alike
-    level = rng.integers(0, certainties.size, n)
-    shift = 0.2 * rng.choice([-1, 1], n // alike)[unit] if alike > 1 else 0.0
-    right = rng.random(n) < np.clip(accuracy[level] + shift * (accuracy[level] < 0.8), 0, 1)
-    return certainties[level], right.astype(np.int64), unit
-
-
-LEVELS = np.array([50, 60, 70, 80, 90])
-
-
-@cache
-def of_true_shares() -> tuple[float, float]:
-    """Brier score and AUROC of a rater whose certainties `LEVELS` equal the shares right."""
-    share = LEVELS / 100
-    wins = np.sign(LEVELS[:, None] - LEVELS) / 2 + 0.5
-    weight = np.outer(share, 1 - share)
-    return float(np.mean(share * (1 - share))), float((wins * weight).sum() / weight.sum())
-
-
-def gap(
-    rng: np.random.Generator, counts: Counts, *, levels: CertaintyLevels, n: int, alike: int
-) -> None:
-    certainties, accuracy = (np.array(values) for values in levels)
-    truth = float(np.mean((certainties - accuracy) ** 2))
-    counts.covered("squared gap", squared_gap(*stated(rng, levels, n, alike)).interval, truth)
-
-
-def true_shares(rng: np.random.Generator, counts: Counts) -> None:
-    brier, auroc = of_true_shares()
-    certainty = rng.choice(LEVELS, 300)
-    correct = (rng.random(300) < certainty / 100).astype(int)
-    found = certainty_quality(certainty, correct, rng=rng, n_draws=400)
-    counts.covered("Brier score", found.brier.interval, brier)
-    counts.covered("AUROC", found.auroc.interval, auroc)
-    counts.measured("squared gap", found.squared_error.value)
-
-
 SIDES = ("human_single", "model_single", "model_majority")
 
 
@@ -280,34 +222,6 @@ def at_coverage(rng: np.random.Generator, counts: Counts) -> None:
 MEASURES = Family(
     "measures-of-certainty",
     (
-        *(
-            MethodCheck(
-                f"certainty {name}, {n} answers{', alike in threes' if alike > 1 else ''}",
-                "Certainties at a few levels whose shares of right answers are known.",
-                partial(gap, levels=levels, n=n, alike=alike),
-                {"squared gap": covers(least=0.92)},
-                quick=150,
-                full=3000,
-            )
-            for name, levels in (
-                ("perfect", PERFECT),
-                ("at one level", ONE_LEVEL),
-                ("boastful", BOASTFUL),
-            )
-            for n, alike in ((60, 1), (300, 1), (300, 3))
-        ),
-        MethodCheck(
-            "certainties that are the shares right",
-            "300 answers with certainties from 50 to 90 that equal the probability of being right.",
-            true_shares,
-            {
-                "Brier score": covers(least=0.92),
-                "AUROC": covers(least=0.92),
-                "squared gap": is_on_average(0.0),
-            },
-            quick=150,
-            full=3000,
-        ),
         MethodCheck(
             "accuracy at people’s coverage",
             "300 items, three people and three runs each, certainty follows the impression.",

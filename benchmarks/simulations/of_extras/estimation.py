@@ -6,16 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.stats import Sharing, Votes, general_proportion
+from analysis.stats import Sharing, Votes
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
-from analysis.stats.core.shared_variance import ANNOTATOR
 from benchmarks.simulations.promises import Counts, Family, MethodCheck, compared, covers, errs
 from extras.estimation.stats import (
     Contests,
     calibrated_mean,
     corrected_win_rates,
     powered_mean,
-    rogan_gladen,
     system_strengths,
     win_rates,
 )
@@ -177,7 +175,6 @@ DESIGNS = {
 STRATA = {"80 of 400 answered, drawn from two strata": Judged(400, 80, 40, 20, 0.3, n_strata=2)}
 JUDGES: tuple[JudgeKind, ...] = ("useless", "perfect", "biased")
 # With fewer answered items, Rogan and Gladen's bootstrap covers less than stated.
-FEWEST_RESAMPLED = 60
 WIDER = 1.02  # relative to the width from answers alone
 
 
@@ -198,18 +195,6 @@ def calibrated(rng: np.random.Generator, counts: Counts, *, design: Judged) -> N
     found = calibrated_mean(sample.target, sample.signal, sample.sharing, folds=sample.folds)
     counts.covered("calibrated interval", found.mean.interval, truth)
     counts.covered("interval of the residual", found.residual.interval, 0.0)
-
-
-def corrected(rng: np.random.Generator, counts: Counts, *, design: Judged) -> None:
-    sample, truth = sampled(design, "biased", rng), true_share(design)
-    says = (sample.signal > 0.5).astype(float)
-    found = rogan_gladen(
-        sample.target, says, sample.sharing, clusters=sample.persona, n_draws=300, rng=rng
-    )
-    counts.covered("interval of the delta method", found.delta.interval, truth)
-    counts.covered("interval of resampled personas", found.bootstrap.interval, truth)
-    lucky = general_proportion(says, sample.sharing.without(ANNOTATOR))
-    counts.covered("judge’s yes as it is", lucky.interval, truth)
 
 
 _OF_MEANS = (
@@ -239,25 +224,6 @@ _OF_MEANS = (
             },
             quick=100,
             full=2000,
-        )
-        for name, design in DESIGNS.items()
-    ),
-    *(
-        MethodCheck(
-            f"Rogan and Gladen, {name}",
-            "A judge’s yes or no, wrong on a quarter, corrected by its errors on answered items.",
-            partial(corrected, design=design),
-            {
-                "interval of the delta method": covers(least=0.92),
-                "interval of resampled personas": (
-                    covers(least=0.92)
-                    if design.n_answered >= FEWEST_RESAMPLED and not design.people
-                    else compared()
-                ),
-                "judge’s yes as it is": compared(),
-            },
-            quick=60,
-            full=1000,
         )
         for name, design in DESIGNS.items()
     ),

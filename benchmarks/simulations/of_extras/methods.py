@@ -1,6 +1,6 @@
-"""Promises of M-ratio, distance from all answers and crowd equivalence, checked by simulation."""
+"""Promises of M-ratio and distance from all answers, checked by simulation."""
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -11,11 +11,8 @@ from analysis.stats.core.shared_variance import ANNOTATOR
 from benchmarks.simulations.promises import Counts, Family, MethodCheck, covers, is_on_average
 from extras.methods.stats import (
     Insight,
-    Mix,
-    crowd_equivalence,
     insight,
     insight_difference,
-    price_mixes,
     soft_label_scores,
 )
 
@@ -170,83 +167,3 @@ _DISTANCES = tuple(
 
 
 DISAGREEMENT = Family("disagreement", _DISTANCES)
-
-
-# Crowd equivalence
-
-
-def people_of(
-    rng: np.random.Generator, n: int, k: int, a: float = 4, b: float = 2
-) -> tuple[IntArray, FloatArray]:
-    """Answers of k people to n items, where 0 is always right, and the items' ease."""
-    ease = rng.beta(a, b, n)
-    return (rng.random((n, k)) > ease[:, None]).astype(np.int64), ease
-
-
-def majority_of(rng: np.random.Generator, ease: FloatArray, k: int) -> IntArray:
-    """A judge that answers like the majority of k such people."""
-    wrong = (rng.random((ease.size, k)) > ease[:, None]).sum(axis=1)
-    return (wrong > k / 2).astype(np.int64)
-
-
-def equal_to_five(rng: np.random.Generator, counts: Counts) -> None:
-    people, ease = people_of(rng, 300, 3)
-    found = crowd_equivalence(
-        Votes.from_matrix(people),
-        majority_of(rng, ease, 5),
-        np.zeros(300, dtype=int),
-        rng=rng,
-        n_draws=300,
-    )
-    low = -np.inf if found.low is None else found.low
-    high = np.inf if found.high is None else found.high
-    inside = low <= 5 <= high or (found.place == "above any" and found.low is None)
-    counts.happened("interval of the number", inside)
-
-
-def _mix(rng: np.random.Generator, n: int) -> Mix:
-    people, ease = people_of(rng, n, 3)
-    mixes = price_mixes(
-        Votes.from_matrix(people),
-        majority_of(rng, ease, 3),
-        rng.integers(30, 100, n),
-        np.zeros(n, dtype=int),
-        price_person=1.0,
-        price_judge=0.1,
-        thresholds=[70],
-        rng=rng,
-        n_draws=300,
-    )
-    return next(m for m in mixes if (m.policy, m.people) == ("judge, then people", 3))
-
-
-@cache
-def _true_mix() -> float:
-    return float(_mix(np.random.default_rng(0), 60_000).accuracy)
-
-
-def mixed(rng: np.random.Generator, counts: Counts) -> None:
-    counts.covered("accuracy of a mix", _mix(rng, 300).interval, _true_mix())
-
-
-CROWDS = Family(
-    "crowds",
-    (
-        MethodCheck(
-            "a judge worth five people",
-            "300 items, three people each; the judge answers like a majority of five such people.",
-            equal_to_five,
-            {"interval of the number": covers(least=0.90)},
-            quick=40,
-            full=1000,
-        ),
-        MethodCheck(
-            "a judge where certain, people elsewhere",
-            "300 items; a judge as good as three people answers if its certainty is 70 or more.",
-            mixed,
-            {"accuracy of a mix": covers(least=0.92)},
-            quick=40,
-            full=1000,
-        ),
-    ),
-)

@@ -1,17 +1,9 @@
 """Statistics of certainty that few studies need, also in `thirdperson.stats`."""
 
-from extras.certainty.stats.by_source import (
-    CertaintyBySource,
-    centred_certainty,
-    certainty_by_source,
-    certainty_icc,
-)
 from extras.certainty.stats.held_out import (
     HeldOutThreshold,
-    Recalibration,
     folds_by_key,
     held_out_threshold,
-    recalibrate,
 )
 from extras.certainty.stats.in_general import (
     CoverageStep,
@@ -21,7 +13,6 @@ from extras.certainty.stats.in_general import (
     general_quality,
     trusted_coverage,
 )
-from extras.certainty.stats.intervals import CertaintyQuality, certainty_quality
 from extras.certainty.stats.like_for_like import (
     LikeForLike,
     PanelSide,
@@ -31,27 +22,19 @@ from extras.certainty.stats.like_for_like import (
 from extras.certainty.stats.sweep import ThresholdPoint, threshold_sweep, unreachable_thresholds
 
 __all__ = [
-    "CertaintyBySource",
-    "CertaintyQuality",
     "CoverageStep",
     "GeneralQuality",
     "HeldOutThreshold",
     "LikeForLike",
     "PanelSide",
-    "Recalibration",
     "ThresholdPoint",
     "TrustedCoverage",
-    "centred_certainty",
-    "certainty_by_source",
-    "certainty_icc",
-    "certainty_quality",
     "coverage_steps",
     "folds_by_key",
     "general_quality",
     "held_out_threshold",
     "like_for_like",
     "matched_accuracy",
-    "recalibrate",
     "threshold_sweep",
     "trusted_coverage",
     "unreachable_thresholds",

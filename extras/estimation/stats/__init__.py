@@ -9,7 +9,6 @@ from extras.estimation.stats.calibrated import (
 from extras.estimation.stats.draws import draw_items, draw_probabilities, error_spread
 from extras.estimation.stats.prediction_powered import PoweredMean, powered_mean, ppi_mean
 from extras.estimation.stats.ranking import RankingAgreement, ranking_agreement
-from extras.estimation.stats.rogan_gladen import RoganGladen, rogan_gladen
 from extras.estimation.stats.scores import answers_saved
 from extras.estimation.stats.strengths import Strengths, system_strengths
 from extras.estimation.stats.win_rates import (
@@ -26,7 +25,6 @@ __all__ = [
     "CorrectedWinRates",
     "PoweredMean",
     "RankingAgreement",
-    "RoganGladen",
     "Strengths",
     "WeightedMean",
     "WinRate",
@@ -39,7 +37,6 @@ __all__ = [
     "powered_mean",
     "ppi_mean",
     "ranking_agreement",
-    "rogan_gladen",
     "system_strengths",
     "weighted_mean",
     "win_rates",

@@ -1,6 +1,5 @@
 """Means over all judged items from a judge's signal, calibrated on people's answers."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +10,6 @@ from analysis.stats.comparison.general_difference import GeneralDifference, gene
 from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray, Reason
 from analysis.stats.core.shared_variance import Sharing
 from extras.estimation.stats.scores import FEWEST, Sampled, interval_of_scores, width
-
-Fit = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 def isotonic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
@@ -29,32 +26,8 @@ def isotonic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
     return np.asarray(np.interp(at, distinct, fitted), dtype=np.float64)
 
 
-def logistic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
-    """Values at `at` of a logistic curve of the log odds of `x`, by maximum likelihood.
-
-    A small ridge keeps the slope finite where the answers separate.
-    """
-
-    def log_odds(values: FloatArray) -> FloatArray:
-        share = np.clip(values, 0.01, 0.99)
-        return np.asarray(np.log(share / (1 - share)), dtype=np.float64)
-
-    design = np.column_stack([np.ones(x.size), log_odds(x)])
-    ridge = np.diag([1e-6, 1e-2])
-    found = np.zeros(2)
-    for _ in range(50):
-        p = _sigmoid(design @ found)
-        gradient = design.T @ (y - p) - ridge @ found
-        hessian = (design.T * np.maximum(p * (1 - p), 1e-6)) @ design + ridge
-        step = np.clip(np.linalg.solve(hessian, gradient), -2, 2)
-        found = found + step
-        if np.abs(step).max() < 1e-9:
-            break
-    return _sigmoid(found[0] + found[1] * log_odds(at))
-
-
 def cross_fitted(
-    fit: Fit, target: FloatArray, signal: FloatArray, known: BoolArray, folds: IntArray
+    target: FloatArray, signal: FloatArray, known: BoolArray, folds: IntArray
 ) -> FloatArray:
     """Each item's prediction by a curve fitted without its fold, shape (n_items,)."""
     found = np.empty(target.size)
@@ -63,12 +36,8 @@ def cross_fitted(
         learned = known & ~held_out
         if not learned.any():
             learned = known
-        found[held_out] = fit(signal[learned], target[learned], signal[held_out])
+        found[held_out] = isotonic(signal[learned], target[learned], signal[held_out])
     return found
-
-
-def _sigmoid(score: FloatArray) -> FloatArray:
-    return np.asarray(0.5 * (1 + np.tanh(score / 2)), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -166,7 +135,7 @@ def calibrated_mean(
         nothing = GeneralDifference(None, reason="too_few_items")
         why: Reason = "too_few_items"
         return CalibratedMean(Estimate(None, why), None, nothing, None, *sizes, why)
-    predicted = cross_fitted(isotonic, items.target, items.signal, items.answered, parts)
+    predicted = cross_fitted(items.target, items.signal, items.answered, parts)
     value = float(predicted[used].mean())
     left_out = [_without(items, parts, fold, used) for fold in known]
     k = known.size
@@ -210,8 +179,6 @@ class WeightedMean:
         From the answered items alone.
     powered : Estimate
         With the judge's signal.
-    modelled : Estimate
-        With a model of people's answers given the signal: the efficient influence function.
     weight : float or None
         Weight of the signal in `powered`, 0 to 1.
     n_answered, n_items : int
@@ -223,7 +190,6 @@ class WeightedMean:
 
     alone: Estimate
     powered: Estimate
-    modelled: Estimate
     weight: float | None
     n_answered: int
     n_items: int
@@ -235,7 +201,6 @@ def weighted_mean(
     signal: npt.ArrayLike,
     sharing: Sharing,
     *,
-    folds: npt.ArrayLike,
     probability: npt.ArrayLike | None = None,
     level: float = 0.95,
 ) -> WeightedMean:
@@ -249,8 +214,6 @@ def weighted_mean(
         The judge's signal, 0 to 1; items with NaN are left out.
     sharing : Sharing
         What the items share, including the people who answered.
-    folds : array_like of int, shape (n_items,)
-        A fold's predictions are learned from the other folds.
     probability : array_like of float, shape (n_items,), optional
         Probability that an item was drawn for people; equal by default.
     level : float, default 0.95
@@ -264,9 +227,8 @@ def weighted_mean(
     With :math:`w_i=1/\pi_i` and a prediction :math:`m_i` for every item, the estimate is
     :math:`\bar m+\sum w_i(y_i-m_i)/\sum w_i`, the sums over answered items. It is unbiased for any
     prediction [1]_. `alone` has :math:`m=0`, `powered` :math:`m=\lambda f` with the :math:`\lambda`
-    from 0 to 1 of least variance, `modelled` the prediction of a logistic curve of the log odds of
-    the signal. The error is a mean of item scores; its variance allows for everything that items
-    share (`Sharing.spread`).
+    from 0 to 1 of least variance. The error is a mean of item scores; its variance allows for
+    everything that items share (`Sharing.spread`).
 
     References
     ----------
@@ -279,7 +241,7 @@ def weighted_mean(
     >>> is_drawn = np.where(likely, item // 4 % 2 == 0, item // 4 % 8 == 0)
     >>> people, judge = np.where(is_drawn, ~likely, np.nan), np.where(likely, 0.3, 0.9)
     >>> sharing = Sharing.of_items(400, {"persona": item // 2})
-    >>> found = weighted_mean(people, judge, sharing, folds=item % 5, probability=chance)
+    >>> found = weighted_mean(people, judge, sharing, probability=chance)
     >>> round(found.alone.value, 2), round(found.powered.value, 2)
     (0.76, 0.75)
     """
@@ -291,7 +253,7 @@ def weighted_mean(
     sizes = items.n_answered, items.n_items
     if not items.is_enough:
         nothing = Estimate(None, "too_few_items")
-        return WeightedMean(nothing, nothing, nothing, None, *sizes, "too_few_items")
+        return WeightedMean(nothing, nothing, None, *sizes, "too_few_items")
     weights = np.where(items.answered, 1 / chance[judged], 0.0)
     weights *= items.n_items / weights.sum()
     answers = np.where(items.answered, items.target, 0.0)
@@ -300,17 +262,14 @@ def weighted_mean(
     scale = float((from_signal**2).sum())
     tuned = float(alone @ from_signal) / scale if scale > 1e-15 else 0.0
     tuned = min(max(tuned, 0.0), 1.0)
-    model = cross_fitted(
-        logistic, answers, items.signal, items.answered, np.asarray(folds, np.int64)[judged]
-    )
-    by_nothing, by_signal, by_model = (
+    by_nothing, by_signal = (
         _augmented(answers, prediction, weights, items, level)
-        for prediction in (np.zeros(items.n_items), tuned * items.signal, model)
+        for prediction in (np.zeros(items.n_items), tuned * items.signal)
     )
     widths = width(by_nothing), width(by_signal)
     if widths[0] is not None and widths[1] is not None and widths[1] > widths[0]:
         by_signal, tuned = by_nothing, 0.0
-    return WeightedMean(by_nothing, by_signal, by_model, tuned, *sizes)
+    return WeightedMean(by_nothing, by_signal, tuned, *sizes)
 
 
 def _centred(values: FloatArray, weights: FloatArray) -> FloatArray:

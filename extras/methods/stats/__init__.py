@@ -9,13 +9,6 @@ from extras.methods.stats.ceiling import (
     share_of_ceiling,
     share_of_possible,
 )
-from extras.methods.stats.cost_accuracy import Mix, price_mixes
-from extras.methods.stats.crowd_equivalence import (
-    CrowdEquivalence,
-    CrowdPoint,
-    crowd_equivalence,
-    majority_of_some,
-)
 from extras.methods.stats.meta_d import Insight, certainty_levels, insight, insight_difference
 from extras.methods.stats.response_sets import (
     ForcedChoices,
@@ -29,23 +22,17 @@ from extras.methods.stats.soft_labels import SoftLabelScores, soft_label_scores
 
 __all__ = [
     "AgreementCeiling",
-    "CrowdEquivalence",
-    "CrowdPoint",
     "ForcedChoices",
     "Insight",
-    "Mix",
     "ShareOfPossible",
     "SoftLabelScores",
     "agreed_with",
     "agreement_ceiling",
     "certainty_levels",
-    "crowd_equivalence",
     "forced_choices",
     "forced_shares",
     "insight",
     "insight_difference",
-    "majority_of_some",
-    "price_mixes",
     "ranks",
     "retest_ceiling",
     "set_distance",

@@ -1,5 +1,7 @@
-"""Who may open the administrators' pages: superusers alone."""
+"""Who may open the pages: superusers; members the activity of a study; everybody the docs."""
 
+FOR_VIEWERS = {"activity/"}
+OPEN = {"docs/", "llms.txt", "llms-full.txt"}
 OTHERS = {
     "administration/",
     "administration/reports/",

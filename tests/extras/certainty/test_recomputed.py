@@ -5,11 +5,9 @@ import pytest
 from analysis.report.report_json import rounded
 from analysis.stats import accuracy_at_coverage
 from tests.analysis import brute_force
-from tests.analysis import brute_force_intervals as intervals
 from tests.analysis import brute_force_sides as by_side
-from tests.analysis.recomputed.comparing import close, pair, same
+from tests.analysis.recomputed.comparing import pair, same
 from tests.analysis.recomputed.conftest import of_scope
-from tests.analysis.recomputed.test_certainty import scorable, stated
 
 pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 study, report, counted = of_scope("module", "module_db")
@@ -55,28 +53,3 @@ def test_all_sides_at_the_coverage_of_single_people(report, counted):
             assert same(panel[side]["matched_accuracy"], expected), side
             seen += expected is not None
     assert seen == (0 if report["headline"]["state"] == "no_truth" else 6)
-
-
-@pytest.mark.nightly
-def test_squared_gaps_of_certainty_and_their_intervals(report, counted):
-    """By pairs of answers of different items; the certainty of a majority is its voters' mean."""
-    truth = {item.key: item.first_person for item in counted.items}
-    alone = [
-        (row.assignment.item.key, row.certainty, row.choice == truth[row.assignment.item.key])
-        for row in counted.answers
-        if row.certainty is not None and scorable(counted.study, truth[row.assignment.item.key])
-    ]
-    sides = [(report["human"]["individual"], alone)]
-    sides.append((report["human"]["majority"], stated(counted.people)))
-    for judge in report["judges"]:
-        sides.append((judge, stated(counted.judges[judge["run"]])))
-
-    for side, answers in sides:
-        found, expected = side["certainty"]["measures"], intervals.squared_gap(answers)
-        assert (found["ece"]["ci"], found["ece"]["value"] is None) == (None, not answers)
-        if expected is None:
-            assert found["squared_error"]["value"] is None
-            continue
-        value, ends = expected
-        assert same(found["squared_error"]["value"], value)
-        assert close(found["squared_error"]["ci"], ends)

@@ -4,19 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-import analysis.stats as stats
 from extras.certainty.stats import (
-    certainty_by_source,
-    certainty_icc,
-    certainty_quality,
     folds_by_key,
     held_out_threshold,
     like_for_like,
     matched_accuracy,
-    recalibrate,
     threshold_sweep,
 )
-from extras.certainty.stats.intervals import auroc_score_interval
 from tests.analysis.stats.test_undefined import check, rng, studies
 from tests.sampling import examples
 
@@ -24,27 +18,10 @@ STATISTICS = {
     "threshold_sweep": lambda s: threshold_sweep(
         s.certainty, s.model_right, rng=rng(), n_draws=20, min_n=2
     ),
-    "certainty_icc": lambda s: [
-        certainty_icc(s.votes),
-        certainty_icc(s.votes, centred=True),
-    ],
-    "certainty_quality": lambda s: certainty_quality(
-        s.certainty, s.model_right, rng=rng(), n_draws=20
-    ),
-    "recalibrate": lambda s: [
-        recalibrate(s.certainty, s.model_right, np.arange(s.model.size) % 3, method=m)
-        for m in ("isotonic", "logistic")
-    ],
     "held_out": lambda s: held_out_threshold(
         s.certainty, s.model_right, np.arange(s.model.size) % 2 == 0, target=0.5, min_n=1
     ),
     "like_for_like": lambda s: like_for_like(s.votes, s.runs, s.truth, rng=rng()),
-    "certainty_by_source": lambda s: certainty_by_source(
-        np.concatenate([s.people_right, s.model_right]),
-        np.concatenate([stats.majority_vote(s.votes).certainty, s.certainty]),
-        np.repeat([False, True], s.model.size),
-        {"item": np.tile(np.arange(s.model.size), 2)},
-    ),
 }
 
 
@@ -65,9 +42,6 @@ REFUSED = [
         ),
         "same names",
     ),
-    (lambda: recalibrate([80.0], [1], [0], method="beta"), "method"),
-    (lambda: recalibrate([80.0], [1], [0, 1]), "folds"),
-    (lambda: auroc_score_interval(0.5, 0, 10), "is not an area"),
     (lambda: folds_by_key(["a"], 1), "n_folds"),
     (lambda: threshold_sweep([80], [1], n_draws=1, rng=rng()), "n_draws"),
 ]

@@ -11,7 +11,6 @@ from analysis.stats.core.shared_variance import Sharing
 from extras.estimation.stats import draw_items, draw_probabilities, error_spread
 from extras.estimation.stats.calibrated import calibrated_mean, weighted_mean
 from extras.estimation.stats.prediction_powered import powered_mean, ppi_mean, tuned_weight
-from extras.estimation.stats.rogan_gladen import rogan_gladen
 from extras.estimation.stats.scores import answers_saved
 from tests.analysis.stats.reference import vector
 
@@ -114,7 +113,7 @@ def test_few_items_are_refused_with_a_reason():
     people = np.r_[[1.0] * 5, [0.0] * 4, [np.nan] * 100]
 
     found = powered_mean(people, np.ones(109), independent(109), rng=np.random.default_rng(1))
-    weighted = weighted_mean(people, np.ones(109), independent(109), folds=np.arange(109) % 5)
+    weighted = weighted_mean(people, np.ones(109), independent(109))
     calibrated = calibrated_mean(people, np.ones(109), independent(109), folds=np.arange(109) % 5)
 
     assert {found.reason, weighted.reason, calibrated.reason} == {"too_few_items"}
@@ -171,7 +170,7 @@ def test_the_powered_interval_covers_and_is_never_much_wider(kind, n_answered, i
 @pytest.mark.parametrize("kind", ["useless", "biased"])
 def test_items_drawn_by_a_judge_give_intervals_that_cover(kind):
     rng = np.random.default_rng(len(kind))
-    draws, hits, sharing = 200, np.zeros(4), in_pairs(300)
+    draws, hits, sharing = 200, np.zeros(3), in_pairs(300)
     for _ in range(draws):
         certainty = rng.choice([0.5, 0.7, 0.9, 0.97], 300)
         right = (rng.random(300) < certainty).astype(float)
@@ -179,10 +178,10 @@ def test_items_drawn_by_a_judge_give_intervals_that_cover(kind):
         chance = draw_probabilities(error_spread(signal), 80)
         people = np.where(draw_items(chance, rng=rng), right, np.nan)
         folds = np.arange(300) // 2 % 10
-        found = weighted_mean(people, signal, sharing, folds=folds, probability=chance)
+        found = weighted_mean(people, signal, sharing, probability=chance)
         equal = np.where(draw_items(np.full(300, 80 / 300), rng=rng), right, np.nan)
         calibrated = calibrated_mean(equal, signal, sharing, folds=folds)
-        each = (found.alone, found.powered, found.modelled, calibrated.mean)
+        each = (found.alone, found.powered, calibrated.mean)
         hits += [covers(one, (0.5 + 0.7 + 0.9 + 0.97) / 4) for one in each]
 
     assert (hits / draws > 0.88).all()
@@ -197,9 +196,7 @@ def test_weights_undo_a_draw_of_hard_items():
     drawn = draw_items(chance, rng=rng)
     answers = np.where(drawn, people, np.nan)
 
-    found = weighted_mean(
-        answers, rng.random(4000), independent(4000), folds=hard + 0, probability=chance
-    )
+    found = weighted_mean(answers, rng.random(4000), independent(4000), probability=chance)
 
     assert np.nanmean(answers) < 0.25
     assert found.alone.value == pytest.approx(0.5, abs=0.04)
@@ -209,55 +206,14 @@ def test_weights_undo_a_draw_of_hard_items():
 def test_equal_probabilities_weigh_alike():
     rng = np.random.default_rng(5)
     people, signal, _ = planted("biased", rng)
-    folds = np.arange(400) % 5
 
-    one = weighted_mean(people, signal, independent(400), folds=folds)
-    two = weighted_mean(
-        people, signal, independent(400), folds=folds, probability=np.full(400, 0.25)
-    )
+    one = weighted_mean(people, signal, independent(400))
+    two = weighted_mean(people, signal, independent(400), probability=np.full(400, 0.25))
     powered = powered_mean(people, signal, independent(400), rng=rng)
 
     assert one == two
     assert one.alone.value == pytest.approx(np.nanmean(people))
     assert one.powered.value == pytest.approx(powered.powered.value, abs=0.01)
-
-
-def test_the_correction_for_errors_has_its_closed_form():
-    # Sensitivity .9 and specificity .8 among 200 answered items, half of them yes.
-    people = np.r_[np.ones(100), np.zeros(100), np.full(800, np.nan)]
-    judge = np.r_[bits(100, 90), bits(100, 20), bits(800, 400)]
-
-    found = rogan_gladen(
-        people,
-        judge,
-        independent(1000),
-        clusters=np.arange(1000),
-        rng=np.random.default_rng(1),
-    )
-
-    said = judge.mean()
-    value = (said + 0.8 - 1) / 0.7
-    assert (found.sensitivity, found.specificity) == pytest.approx((0.9, 0.8))
-    assert found.delta.value == pytest.approx(value)
-    # Each item's part of the error, by hand: the judge's share, then both kinds of error.
-    errors = (judge - said) / 1000
-    errors[:100] -= value * (judge[:100] - 0.9) / 100
-    errors[100:200] -= (1 - value) * (judge[100:200] - 0.2) / 100
-    half = 1.97 * math.sqrt((errors**2).sum()) / 0.7
-    assert np.subtract(*ends(found.delta)[::-1]) / 2 == pytest.approx(half, rel=0.01)
-    assert np.subtract(*ends(found.bootstrap)[::-1]) / 2 == pytest.approx(half, rel=0.1)
-
-
-def test_a_judge_that_may_be_guessing_gets_no_correction():
-    people = np.r_[np.tile([1.0, 0.0], 40), np.full(100, np.nan)]
-    judge = np.tile([1.0, 1.0, 0.0, 0.0], 45)
-
-    found = rogan_gladen(
-        people, judge, independent(180), clusters=np.arange(180), rng=np.random.default_rng(1)
-    )
-
-    assert found.reason == "at_chance"
-    assert found.delta.value is None
 
 
 def test_a_calibration_that_does_not_hold_for_some_items_shows_in_their_residual():

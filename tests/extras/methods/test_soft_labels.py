@@ -55,33 +55,13 @@ def test_a_judge_that_knows_the_shares_has_distance_0_in_simulations(k, readings
     assert raw > 20 * distance.std() / n**0.5
 
 
-def test_manhattan_and_wasserstein_are_those_of_scipy_and_what_chance_gives_is_the_mean():
-    rng = np.random.default_rng(3)
-    q = rng.dirichlet([1, 1, 1], 40)
-    counts = rng.multinomial(4, [0.5, 0.3, 0.2], 40)
-
-    found = soft_label_scores(q, counts, independent(40))
-
-    p = counts / 4
-    place = [0.0, 1.0, 0.5]  # of response 1, response 2 and a tie
-    moved = [stats.wasserstein_distance(place, place, a, b) for a, b in zip(q, p, strict=True)]
-    assert found.wasserstein == pytest.approx(np.mean(moved))
-    assert found.manhattan == pytest.approx(np.abs(q - p).sum(axis=1).mean() / 2)
-    rows = np.array(ways(4, 3))
-    by_chance = [
-        stats.multinomial.pmf(rows, 4, one) @ np.abs(one - rows / 4).sum(axis=1) / 2 for one in q
-    ]
-    assert found.manhattan_by_chance == pytest.approx(np.mean(by_chance))
-    assert found.wasserstein_by_chance < found.manhattan_by_chance
-
-
 def test_items_with_one_answer_or_no_distribution_are_left_out():
     q = [[0.5, 0.5], [np.nan, np.nan], [1.0, 0.0]]
 
     found = soft_label_scores(q, [[1, 0], [1, 1], [2, 0]], independent(3))
     nothing = soft_label_scores(q, [[1, 0], [1, 1], [0, 0]], independent(3))
 
-    assert (found.n_items, found.squared.value, found.manhattan) == (1, 0.0, 0.0)
-    assert (nothing.n_items, nothing.manhattan, nothing.reason) == (0, None, "no_pairs")
+    assert (found.n_items, found.squared.value) == (1, 0.0)
+    assert (nothing.n_items, nothing.squared.value, nothing.squared.reason) == (0, None, "no_pairs")
     with pytest.raises(ValueError, match="one shape"):
         soft_label_scores([[0.5, 0.5]], [[1, 1, 0]], independent(1))

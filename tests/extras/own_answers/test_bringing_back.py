@@ -132,7 +132,7 @@ def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, pro
         study_id=study.pk, submission_ids=ready, confirmed=len(ready), user=User.objects.get()
     )
     assert done.approved == 4
-    ledger = pytest.importorskip("extras.prolific_ledger.ledger")
+    ledger = pytest.importorskip("extras.prolific_tools.ledger")
     ledger.read_costs(study_id=study.pk)
     found = ledger.ledger_of(study)
     lines = {line.name: (line.ours, line.theirs) for line in found.lines}

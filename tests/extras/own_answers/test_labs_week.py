@@ -24,8 +24,7 @@ from tests.annotation.prolific.life import GENDER, finish, make_recruiting, time
 from tests.browser.conftest import fits_and_reads_well
 from tests.extras.own_answers.people import bring_back
 
-for needed in ("extras.prolific_demographics", "extras.prolific_filters", "extras.prolific_ledger"):
-    pytest.importorskip(needed)
+pytest.importorskip("extras.prolific_tools")
 # With --all: about a minute in Chromium.
 pytestmark = [
     pytest.mark.browser,
@@ -74,7 +73,7 @@ def lab_study(slug: str, owner: User) -> Study:
 
 def launch(page, slug: str) -> None:
     """Plan, draft, cost, publish, all by clicking."""
-    page.goto(reverse("prolific_filters:page", args=[slug]))
+    page.goto(reverse("prolific_tools:filters", args=[slug]))
     page.get_by_label("Words in the name").fill("diet")
     page.get_by_role("button", name="Search filters").click()
     page.get_by_label("Vegan", exact=True).check()
@@ -182,7 +181,7 @@ def test_a_week_of_a_lab_with_two_workspaces(prolific, signed_in, settings):  # 
     read()
     approve_all(page, "own-lab")
 
-    page.goto(reverse("prolific_ledger:page", args=["own-lab"]))
+    page.goto(reverse("prolific_tools:money", args=["own-lab"]))
     page.get_by_role("button", name="Refresh Prolific’s figures").click()
     page.get_by_text("All known figures match").first.wait_for()
     fits_and_reads_well(page)

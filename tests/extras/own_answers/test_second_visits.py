@@ -308,3 +308,19 @@ def test_other_studies_plan_none():
 
     assert Annotator.objects.get().state == "completed"
     assert not RetestVisit.objects.exists()
+
+
+def test_what_follows_a_study_has_one_entry_in_the_navigation(study):
+    client = sign_in(study)
+    address = reverse("own_people:follow-ups", args=[study.slug])
+    overview = client.get(reverse("people:list", args=[study.slug])).content.decode()
+    names = ("second-visits", "linked", "waves")
+    pages = [reverse(f"own_people:{name}", args=[study.slug]) for name in names]
+
+    listed = client.get(address).content.decode()
+
+    assert f'<a href="{address}">Follow-ups</a>' in overview
+    assert not [page for page in pages if f'<a href="{page}">' in overview]
+    assert not [page for page in pages if f'<a href="{page}">' not in listed]
+    for page in pages:
+        assert f'<a href="{address}">Follow-ups</a></li>' in client.get(page).content.decode()

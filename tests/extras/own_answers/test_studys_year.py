@@ -29,7 +29,7 @@ from tests.annotation.prolific.life import make_recruiting, time_to_read
 from tests.invariants import broken_invariants
 from tests.stored import everywhere
 
-for needed in ("extras.amended_consents", "extras.privacy", "extras.prolific_ledger"):
+for needed in ("extras.amended_consents", "extras.privacy", "extras.prolific_tools"):
     pytest.importorskip(needed)
 share_links = pytest.importorskip("extras.share_links.models")
 # With --all: less than a minute in Chromium.
@@ -349,7 +349,7 @@ def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path)
 
     # Every cent is the platform's, and nothing is out of order.
     for slug, number in (("year", 6), ("year-2", 2)):
-        carol.open("prolific_ledger:page", slug)
+        carol.open("prolific_tools:money", slug)
         carol.press("Refresh Prolific’s figures", "All known figures match")
         paid = carol.page.get_by_role("row", name=re.compile("Rewards paid"))
         assert paid.inner_text().count(f"${4.5 * number:.2f}") == 2

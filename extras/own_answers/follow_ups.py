@@ -1,0 +1,68 @@
+"""One page for whatever follows a study's answers: second visits, further waves, linked studies."""
+
+from typing import NamedTuple
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from extras.own_answers.models import LaterWave
+from studies.models import Membership, Study
+from studies.pages.workbench import SectionPage
+from studies.selectors import get_study
+
+
+class FollowUp(NamedTuple):
+    title: str
+    address: str
+    sentence: str
+
+
+def follow_ups_of(study: Study) -> list[FollowUp]:
+    """What can follow. Waves come once a study was opened; on Prolific before, for its project."""
+    found = []
+    if study.asks_own_answers:
+        found += [
+            FollowUp(
+                "Second visits",
+                reverse("own_people:second-visits", args=[study.slug]),
+                "The same people answer some of their items again, days later.",
+            ),
+            FollowUp(
+                "Linked study",
+                reverse("own_people:linked", args=[study.slug]),
+                "Other people and judges predict what these people answered.",
+            ),
+        ]
+    is_new = study.state == Study.State.DRAFT and study.entry != Study.Entry.PROLIFIC
+    if not is_new or LaterWave.objects.filter(study=study).exists():
+        found.append(
+            FollowUp(
+                "Waves",
+                reverse("own_people:waves", args=[study.slug]),
+                "The same people are asked again, in a study of its own.",
+            )
+        )
+    return found
+
+
+def section_page(study: Study) -> list[SectionPage]:
+    """The page of follow-ups in the navigation; where there is one only, that itself."""
+    found = follow_ups_of(study)
+    if not found:
+        return []
+    title, address = found[0].title, found[0].address
+    if len(found) > 1:
+        title, address = "Follow-ups", reverse("own_people:follow-ups", args=[study.slug])
+    return [SectionPage("annotators", title, address, for_editors=True)]
+
+
+@require_GET
+@login_required
+def follow_ups(request: HttpRequest, slug: str) -> HttpResponse:
+    """List what can follow a study's answers."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    context = {"study": study, "follow_ups": follow_ups_of(study)}
+    return render(request, "annotation/researcher/follow_ups.html", context)

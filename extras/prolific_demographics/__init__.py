@@ -1,1 +1,0 @@
-"""Participants' demographics from Prolific, next to the quota groups. They decide nothing."""

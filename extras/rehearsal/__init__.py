@@ -1,1 +1,0 @@
-"""A launch on Prolific rehearsed: drafts are created, read back, compared and deleted."""

@@ -1,3 +1,0 @@
-"""Who may open the page of activity: every member."""
-
-FOR_VIEWERS = {"activity/"}

@@ -1,3 +1,0 @@
-"""Who may refresh demographics."""
-
-LEFT_OUT = {"recruiting on Prolific, tried with the simulated one": "prolific_demographics:"}

@@ -1,3 +1,0 @@
-from tests.annotation.prolific.conftest import prolific, published_once, row, study
-
-__all__ = ["prolific", "published_once", "row", "study"]
