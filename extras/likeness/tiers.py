@@ -25,7 +25,16 @@ def _likenesses(study: ReportedStudy) -> tuple[HumanLikeness, ...]:
     )
 
 
-def _of_run(likeness: HumanLikeness) -> Json:
+def _may_be_chance(likeness: HumanLikeness, judge: Json, *, options: int) -> bool:
+    """Whether its agreement with people, or its share of right answers, may be that of a guess."""
+    gap, kappa = likeness.difference.interval, likeness.human_kappa
+    accuracy = judge["clusters"]["ci"] or judge["ci"]
+    return (gap is not None and kappa is not None and kappa + gap.low <= 0) or (
+        accuracy is not None and accuracy[0] <= 1 / options
+    )
+
+
+def _of_run(likeness: HumanLikeness, judge: Json, *, options: int) -> Json:
     out: Json = {}
     put(out, "human_likeness_z", number(likeness.z), likeness.reason)
     kappas: Json = {"people": likeness.n_people, "pairs": likeness.n_pairs}
@@ -33,7 +42,12 @@ def _of_run(likeness: HumanLikeness) -> Json:
     kappas |= estimate(likeness.difference, "difference")
     put(kappas, "judge_kappa", number(likeness.model_kappa), likeness.reason)
     put(kappas, "people_kappa", number(likeness.human_kappa), likeness.reason)
-    put(kappas, "label", likeness.label, likeness.reason or "too_few_annotators")
+    label, why = likeness.label, likeness.reason or "too_few_annotators"
+    if label in ("human-like", "super-consistent") and _may_be_chance(
+        likeness, judge, options=options
+    ):
+        label, why = None, "at_chance"
+    put(kappas, "label", label, why)
     return out | {"human_likeness": kappas}
 
 
@@ -58,9 +72,10 @@ def tiers_table(report: ReportJson) -> Table:
         ],
         "z: the difference in standard deviations of people’s kappas. “Human-like” is |z| below 1, "
         "“super-consistent” 1 or more, “below human” −1 or less (Judge’s Verdict, 2025), with ten "
-        "people or more. Where no two people share 30 items, a person is compared with all others "
-        "together. A person’s kappa then differs by chance too, which brings z closer to 0: read "
-        "the difference and its interval first, which is for these people.",
+        "people or more, and not for a judge whose kappa with people, or whose share of right "
+        "answers, may be that of a guess. Where no two people share 30 items, a person is compared "
+        "with all others together. A person’s kappa then differs by chance too, which brings z "
+        "closer to 0: read the difference and its interval first, which is for these people.",
     )
 
 
@@ -84,7 +99,13 @@ pairs_skipped | count | Pairs without enough items in common.
 """
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {"comparison": [_of_run(likeness) for likeness in _likenesses(study)]}
+        of_runs = zip(_likenesses(study), earlier["judges"], study.data.runs, strict=True)
+        return {
+            "comparison": [
+                _of_run(likeness, judge, options=run_options(run))
+                for likeness, judge, run in of_runs
+            ]
+        }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if any(run["human_likeness"]["people_kappa"] is not None for run in report["comparison"]):

@@ -3,10 +3,12 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from analysis.stats import Votes
+from analysis.stats.core.proportions import wilson_proportion
 from extras.likeness.stats import (
     human_likeness,
     human_likeness_of_several,
 )
+from extras.likeness.tiers import _of_run
 from tests.analysis.stats.reference import spread_design
 
 
@@ -36,6 +38,29 @@ def test_kappas_are_those_of_scikit_learn():
     assert result.z == pytest.approx((np.mean(with_model) - np.mean(own)) / np.std(own, ddof=1))
     assert result.difference.value == pytest.approx(np.mean(with_model) - np.mean(own))
     assert result.n_pairs == 6
+
+
+def test_a_judge_that_may_guess_is_not_called_human_like():
+    """30 people answer 30 of 300 items each, right on about 72 %; the judge is right on half."""
+    rng = np.random.default_rng(4)
+    truth, found = rng.integers(0, 2, 300), set()
+    half = wilson_proportion(np.arange(300) % 2).interval
+    entry = {"clusters": {"ci": None}, "ci": [half.low, half.high]}
+    for _ in range(20):
+        people = np.full((300, 30), -1)
+        skill = rng.normal(0.72, 0.06, 30)
+        for number, item in enumerate(np.concatenate([rng.permutation(300) for _ in range(3)])):
+            errs = rng.random() > skill[number // 30]
+            people[item, number // 30] = truth[item] ^ errs
+        judge = truth ^ (rng.permutation(300) % 2)
+        likeness = human_likeness(Votes.from_matrix(people), judge, rng=rng, n_draws=50)
+        kappas = _of_run(likeness, entry, options=2)["human_likeness"]
+        found.add((likeness.label, kappas["label"], kappas.get("label_reason")))
+
+    assert found == {
+        ("below human", "below human", None),
+        ("human-like", None, "at_chance"),
+    }
 
 
 def test_labels_are_given_with_ten_people_and_not_with_nine():
