@@ -60,6 +60,16 @@ def planted(body, number):
     return completion(f"[[{'A' if 'pumpkin' in a else 'B'}]] [[80]]")
 
 
+def test_a_datasheet_that_no_worker_started_is_asked_inline(llm, engine):
+    study_of()
+    llm.answer = planted
+    make_judge(base_url=llm.url)
+    for how in ([], ["--inline"]):
+        call_command("judge_datasheet", "meals", "--judge", "judge", "--items", "6", *how)
+
+    assert set(JudgeRun.objects.values_list("state", flat=True)) == {"done"}
+
+
 @pytest.fixture
 def asked(llm, engine):
     study = study_of()
