@@ -118,7 +118,7 @@ def read_view(study: Study, content: Any) -> View:
     """
     view = View.of(content)
     if view.without_runs:
-        view = replace(view, without_runs=_keys(study, view.without_runs))
+        view = replace(view, without_runs=run_keys(study, view.without_runs))
     if view.without_items or view.topics:
         items = topics_in(study)
         _refuse_unknown("item", view.without_items, items.keys())
@@ -137,8 +137,11 @@ def written_view(study: Study, view: View) -> dict[str, Any]:
     return content
 
 
-def _keys(study: Study, named: Iterable[str]) -> list[str]:
-    """The hashes of named runs; a judge's name stands for all of its runs."""
+def run_keys(study: Study, named: Iterable[str]) -> list[str]:
+    """The hashes of named runs; a judge's name stands for all of its runs.
+
+    Raises `BadParameters` if the study has no such run.
+    """
     runs, names = runs_to_compare(study), run_names_in(study)
     found: dict[str, None] = {}
     for name in named:

@@ -13,6 +13,7 @@ from django.templatetags.static import static
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
+from analysis.errors import BadParameters
 from analysis.lifecycle.storage import ITEM_ROWS, get_report, report_dir
 from analysis.models import Report
 from analysis.report.rules import MORE_PAGES, PLOTLY
@@ -54,7 +55,16 @@ def open_own_page(request: HttpRequest, slug: str, public_id: str, name: str) ->
     from analysis.data.runs import asked_on  # loads arrays, which other files do not need
 
     result = json.loads((folder / "report.json").read_bytes())
-    html = page.html(result, date=report.created_at.date(), asked_on=asked_on(slug))
+    try:
+        html = page.html(
+            result,
+            date=report.created_at.date(),
+            asked_on=asked_on(slug),
+            judge=request.GET.get("judge", ""),
+            is_served=True,
+        )
+    except BadParameters as error:
+        raise Http404(str(error)) from None
     return own_page(html.encode())
 
 

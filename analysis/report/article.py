@@ -3,18 +3,21 @@
 Extras count them, from a study or from released files, and others write them as files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import Floats
-from analysis.data.verdicts import Ints
+from analysis.data.arrays import Dataset, Floats, RunData
+from analysis.data.verdicts import Ints, run_verdicts
 from analysis.report.figures import Panel, plain, right_and_wrong
 from analysis.report.words import decimal
 
 # A bar of a figure: its label, right and wrong answers.
 CertaintyBars = tuple[tuple[str, int, int], ...]
+# The article's own table of fewer features for each of its data sets.
+FEWER_FEATURES = {"OpinionQA": 3, "PRISM": 4}
+_UNREAD = ("unparseable", "refused")  # a reply that names no side
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class ArticleRun:
     """One run as the article counts it; `label` names it in the notes.
 
     `answered` and `repeated` are about the items that people answered: each once, as in Table 5,
-    and once for each of people's answers, as in Table 7.
+    and once for each of people's answers, as in Table 7. `unread` counts items whose replies name
+    no side.
     """
 
     model: str
@@ -56,14 +60,17 @@ class ArticleRun:
     answered: ByCertainty | None = None
     repeated: ByCertainty | None = None
     bars: CertaintyBars = ()
+    unread: int = 0
 
 
 @dataclass(frozen=True)
 class ArticleData:
     """One data set: its runs, its people (majority and single answers), and persona variables.
 
-    `slug` is the study's short name; empty without a study that can ask more. `missing_is_low`
-    says that answers without a certainty are counted as low, as the article's code does.
+    `slug` is the study's short name; empty without a study that can ask more. `fewer_features` is
+    the number of its table of fewer features, if the article has one for it. `released` has the
+    file of every released run, by model, features, and whether a tie was offered; None if the runs
+    are not from released files.
     """
 
     title: str
@@ -74,7 +81,24 @@ class ArticleData:
     slug: str = ""
     is_simulated: bool = False
     threshold: int = 80
-    missing_is_low: bool = False
+    fewer_features: int | None = None
+    released: Mapping[tuple[str, str, bool], str] | None = None
+
+
+def article_verdicts(data: Dataset, run: RunData) -> tuple[Ints, Floats, int]:
+    """A run's items as the article counts them, their certainty, and how many were not read.
+
+    Of each item: 1 right, 0 wrong, -1 not counted. If no reply of an item names a side, it is not
+    counted where no tie was offered, and wrong where one was, as in the article's code.
+    """
+    found = run_verdicts(data, run)
+    rows = run.judgments
+    of_items = rows.item[np.isin(rows.status, _UNREAD)]
+    failed = np.bincount(of_items, minlength=len(data.items)) > 0
+    has_truth = data.scored_truth(offers_tie=run.offers_tie) >= 0
+    unread = failed & has_truth & (found.majority.n_votes == 0)
+    correct = np.where(unread, 0, found.correct) if run.offers_tie else found.correct
+    return correct, found.certainty, int(unread.sum())
 
 
 def certainty_bars(correct: Ints, certainty: Floats) -> CertaintyBars:

@@ -102,8 +102,20 @@ class OwnPage(Protocol):
     name: str
     title: str
 
-    def html(self, report: ReportJson, *, date: Date, asked_on: Mapping[str, str]) -> str:
-        """The page; `asked_on` has the days on which runs asked their models, by the run's hash."""
+    def html(
+        self,
+        report: ReportJson,
+        *,
+        date: Date,
+        asked_on: Mapping[str, str],
+        judge: str = "",
+        is_served: bool = False,
+    ) -> str:
+        """The page; `asked_on` has the days on which runs asked their models, by the run's hash.
+
+        `judge` chooses a run by its name or hash, or by its judge. A served page links to itself
+        for the other runs, with `?judge=`. Raises `BadParameters` if there is no such run.
+        """
 
 
 class Section:

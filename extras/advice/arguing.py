@@ -24,7 +24,7 @@ from judging.worker.job_requests import (
     count_lost_requests,
 )
 from studies.errors import StudyError
-from studies.jobs.retry import queue_again, start_over
+from studies.jobs.retry import start_over, waiting_job
 from studies.jobs.runner import JobProgress, carry_out
 from studies.models import Item, Side, Study
 from studies.prompts import slots_of, wording
@@ -248,7 +248,7 @@ def request_arguments(
     budget: Decimal | None,
     user: User | None,
 ) -> ArgumentJob:
-    """Create a job for the arguments about the drawn items.
+    """Create a job for the arguments about the drawn items, or return the same one if it waits.
 
     Raises `StudyError` as `items_for` or if a job is in progress, and `BadJudge` if the items must
     not be sent to a judge.
@@ -258,9 +258,17 @@ def request_arguments(
         second = None
     for one in filter(None, (judge, second)):
         check_sharing(study, one)
-    if ArgumentJob.objects.filter(study=study, state__in=ArgumentJob.OPEN).exists():
-        raise StudyError("Arguments are being written already. Wait until that has finished.")
     rows = rows_for(items_for(study, wanted), wanted, judges=1 + (second is not None))
+    same = {"judge": judge, "second": second, "budget": budget}
+    same |= {name: getattr(wanted, name) for name in ("rounds", "words", "seed")}
+    job = waiting_job(ArgumentJob.objects.filter(study=study, **same))
+    if job is not None and job.arguments.count() == len(rows):
+        return job
+    if ArgumentJob.objects.filter(study=study, state__in=ArgumentJob.OPEN).exists():
+        raise StudyError(
+            "Other arguments are being written already. Wait until that has finished, or continue "
+            "that job."
+        )
     job = ArgumentJob.objects.create(
         study=study,
         judge=judge,
@@ -284,12 +292,14 @@ def request_arguments(
 
 @transaction.atomic
 def continue_job(*, study_id: int, job: ArgumentJob, budget: Decimal | None) -> bool:
-    """Queue an ended or stalled job again for what is missing; the caller sends its message.
+    """Queue a job again for what is missing; the caller sends its message.
 
-    `budget` is for everything that the job has asked and will ask. False if it is under way.
+    `budget` is for everything that the job has asked and will ask. False if a worker is doing it.
     """
     lock_study(study_id)
-    if not (queue_again(job) if job.is_stalled else not job.is_open and start_over(job)):
+    is_waiting = waiting_job(ArgumentJob.objects.filter(pk=job.pk)) is not None
+    job.refresh_from_db()
+    if not is_waiting and (job.is_open or not start_over(job)):
         return False
     ArgumentJob.objects.filter(pk=job.pk).update(budget=budget)
     job.arguments.filter(state=Argument.State.FAILED).update(state=Argument.State.WAITING)

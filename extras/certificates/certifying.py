@@ -1,8 +1,9 @@
 """Certify a judge from a study's answers, or say how many labels that would need."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ _TARGETS = {"first_person": "the personas' own answers", "majority": "the annota
 class CertificateWish:
     """What is to be certified.
 
-    `by`: whether items or personas count equally in the share of errors. `setting`, `features` and
+    `by`: whether items or personas count equally in the share of errors; empty follows the design,
+    as in `by_design`. `setting`, `features` and
     `run` select a run of the judge. `among`: the number of judges, signals or error levels that you
     choose from by their certificates. `redraw`: the number of earlier draws.
     """
@@ -54,7 +56,7 @@ class CertificateWish:
     target: str = "first_person"
     error: float = 0.1
     confidence: float = 0.9
-    by: str = "item"
+    by: str = ""
     setting: str = ""
     features: str = ""
     run: str = ""
@@ -71,7 +73,7 @@ class CertificateWish:
         """Raise `BadParameters` if a number or the target is out of range."""
         if self.target not in _TARGETS:
             raise BadParameters(f"The target is “{self.target}”. Use one of {', '.join(_TARGETS)}.")
-        if self.by not in BY:
+        if self.by not in ("", *BY):
             raise BadParameters(f"Errors are counted by “{self.by}”. Use {' or '.join(BY)}.")
         if self.redraw < 0:
             raise BadParameters(f"The redraw number is {self.redraw}. Use 0 or more.")
@@ -89,6 +91,7 @@ class CertificateWish:
 class CertificateOutcome:
     """The outcome: a passport, or how many labels one would need.
 
+    `by` is what counts equally in the share of errors.
     `needed` is None if there is a passport or if no number of labels is enough.
     """
 
@@ -96,6 +99,7 @@ class CertificateOutcome:
     passport: Passport | None
     needed: int | None
     sentence: str
+    by: str
 
 
 def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
@@ -114,6 +118,7 @@ def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
     correct = score(answer, truth)
     seed = _seed(study, wish)
     usable = np.flatnonzero((correct >= 0) & ~np.isnan(certainty))
+    wish = replace(wish, by=wish.by or by_design(data, usable))
     drawn = draw(data, usable, seed, wish.by)
     if wish.redraw:
         record(study, "certificate drawn again", judge=wish.judge, redraw=wish.redraw)
@@ -140,14 +145,20 @@ def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
             at_least=drawn.size + 1,
         )
         refusal = _refusal(found, wish, needed, signal.label, usable.size)
-        return CertificateOutcome(found, None, needed, refusal)
+        others = draw(data, usable, seed, "persona").size
+        if others > drawn.size:
+            refusal += (
+                f" Counting by persona, where every persona counts equally, would draw {others:,} "
+                f"items instead of {drawn.size:,}."
+            )
+        return CertificateOutcome(found, None, needed, refusal, wish.by)
     anchors = _anchors(data, drawn, seed, wish.anchors)
     content = _content(study, data, run, wish, found) | {"seed": seed}
     content["calibration"] = _calibration(certainty[drawn], correct[drawn])
     content["n_all"] = int(((answer >= 0) & ~np.isnan(certainty)).sum())
     content["anchors"] = _frozen(study, data, run, anchors, answer, certainty, truth)
     content["guarantee"] = guarantee = _guarantee(content, signal.label)
-    return CertificateOutcome(found, Passport(content), None, guarantee)
+    return CertificateOutcome(found, Passport(content), None, guarantee, wish.by)
 
 
 def run_of(study: Study, data: Dataset, wish: CertificateWish) -> RunData:
@@ -184,6 +195,16 @@ def _seed(study: Study, wish: CertificateWish) -> int:
     """A seed: the same for the same items, judge and signal in any study, but new for a redraw."""
     named = "|".join([study.content_hash, wish.judge, wish.signal, str(wish.redraw)])
     return int.from_bytes(hashlib.sha256(named.encode()).digest()[:6])
+
+
+def by_design(data: Dataset, rows: Ints) -> str:
+    """Count by item if each persona has as many of these items, otherwise by persona.
+
+    With equal numbers both draw the same items. Otherwise a draw by item takes from a persona in
+    proportion to its number of items, so that few are drawn.
+    """
+    numbers = Counter(data.items[row].persona for row in rows)
+    return "item" if len(set(numbers.values())) <= 1 else "persona"
 
 
 def draw(data: Dataset, rows: Ints, seed: int, by: str) -> Ints:

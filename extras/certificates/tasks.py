@@ -42,6 +42,7 @@ def _certify(job: Certificate, progress: JobProgress) -> Mapping[str, Any]:
     done = certify(job.study, CertificateWish(**{name: getattr(job, name) for name in _WISH}))
     found = done.found
     return {
+        "by": done.by,
         "passport": done.passport.text() if done.passport else "",
         "result": {
             "sentence": done.sentence,

@@ -59,10 +59,12 @@ class CertificateForm(forms.Form):
     )
     by = forms.ChoiceField(
         label="Share of wrong answers",
-        choices=BY,
-        initial="item",
+        choices=[("", "As the design has it"), *BY],
         required=False,
-        help_text="Choose items to label all items, personas if every person matters equally.",
+        help_text=(
+            "By the design, items count equally if all personas have equally many, otherwise "
+            "personas. Choose items to label all items, personas if every person matters equally."
+        ),
     )
     error = forms.FloatField(
         label="Error",
@@ -107,7 +109,7 @@ class CertificateForm(forms.Form):
             "error": round(chosen["error"] / 100, 6),
             "confidence": round(chosen["confidence"] / 100, 6),
             "among": chosen["among"],
-            "by": chosen["by"] or "item",
+            "by": chosen["by"],
         }
 
 

@@ -39,7 +39,7 @@ def page(request: HttpRequest, name: str = "index.html") -> HttpResponseBase:
     folder = built_folder()
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     if name == "index.html" and name not in files:
-        return render(request, "check_page/not_built.html", status=404)
+        return render(request, "check_page/not_built.html")
     path = files.get(name)
     if path is None or path.suffix not in _KINDS:
         raise Http404

@@ -11,9 +11,34 @@ from annotation.prolific.launch.launch import group_name
 from annotation.prolific.launch.launch_plan import LaunchPlan, workspace_of
 from extras.own_answers.follow_up import GROUP_ALLOWLIST, add_to_group, group_members
 from extras.own_answers.models import LaterWave
-from extras.own_answers.waves import WaveInvitations, add_people, keys_of, people_of
+from extras.own_answers.waves import (
+    WaveInvitations,
+    add_people,
+    keys_of,
+    people_of,
+    series_of,
+)
 from studies.models import Study
 from studies.services.studies import record
+
+
+def check_invitation(study: Study) -> None:
+    """Ask Prolific whether a new wave could be invited there. Changes nothing.
+
+    Raises `ProlificError`: no token or a wrong one, no workspace, or nobody who can be reached.
+    """
+    first, _ = series_of(study)
+    _keys(LaterWave(first=first))
+    client = connect(first.pk)
+    client.me()  # a workspace that is stored is not read again, so it would not show a wrong token
+    recruitment = Recruitment.objects.select_related("study").filter(study=first).first()
+    workspace_of(recruitment or Recruitment(study=first), client)
+
+
+def _keys(wave: LaterWave) -> dict[int, str]:
+    if keys := keys_of(wave):
+        return keys
+    raise NotAllowed("Nobody who completed the first wave can be reached on Prolific.")
 
 
 def invite_on_prolific(*, wave_id: int, user: User | None = None) -> WaveInvitations:
@@ -26,9 +51,7 @@ def invite_on_prolific(*, wave_id: int, user: User | None = None) -> WaveInvitat
     first, study = wave.first, wave.study
     if study.prolific_studies.exists():
         raise NotAllowed("This wave is on Prolific already. Add places on its page there.")
-    keys = keys_of(wave)
-    if not keys:
-        raise NotAllowed("Nobody who completed the first wave can be reached on Prolific.")
+    keys = _keys(wave)
     account = Recruitment.objects.filter(study=first).values_list("prolific_account", flat=True)
     recruitment, _ = Recruitment.objects.get_or_create(study=study)
     Recruitment.objects.filter(pk=recruitment.pk).update(prolific_account=account.first())

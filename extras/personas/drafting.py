@@ -79,8 +79,11 @@ def request_drafts(
     if reason := why_not(study):
         raise StudyError(reason)
     check_sharing(study, judge)
-    if DraftingJob.objects.filter(study=study, state__in=DraftingJob.OPEN).exists():
-        raise StudyError("A judge is writing profile texts already. Wait until it has finished.")
+    if other := DraftingJob.objects.filter(study=study, state__in=DraftingJob.OPEN).first():
+        raise StudyError(
+            f"“{other.judge_name}” is writing profile texts already. Wait until it has finished. "
+            "If its process was stopped, try again in a minute."
+        )
     personas = without_draft(study)
     if not personas:
         raise StudyError(

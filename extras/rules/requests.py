@@ -114,8 +114,12 @@ def request_search(
     study = lock_study(run.study_id)
     if judge is not None:
         check_sharing(study, judge)
-    if RuleSearch.objects.filter(run=run, state__in=RuleSearch.OPEN).exists():
-        raise StudyError("A search for rules of this run is in progress. Wait for its end.")
+    if other := RuleSearch.objects.filter(run=run, state__in=RuleSearch.OPEN).first():
+        by = f"by “{other.judge_name}”" if other.judge_name else "with measured features only"
+        raise StudyError(
+            f"A search for rules of this run {by} is in progress. Wait for its end. If its process "
+            "was stopped, try again in a minute."
+        )
     search = RuleSearch.objects.create(
         study=study,
         run=run,

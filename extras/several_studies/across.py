@@ -122,7 +122,8 @@ def table_1(reports: Sequence[ReportJson]) -> Table:
         tuple(columns),
         rows,
         "People: the majority. Judges: the whole persona; without a tie, the standard setting "
-        "or else the one with certainty. Random: one of two or of three options. "
+        "or else the one with certainty. Random: one of two or of three options. Replies that name "
+        "no side are left out, also with a tie. "
         f"{_note(apart, averaged)} {CONDITIONAL}",
     )
 
@@ -154,7 +155,8 @@ def table_2(reports: Sequence[ReportJson]) -> Table:
         "Table 2. Accuracy at high and low certainty on every data set",
         tuple(columns),
         rows if raters else [],
-        f"High: a certainty of at least {', '.join(map(str, thresholds))}. "
+        f"High: a certainty of at least {', '.join(map(str, thresholds))}. Replies that name no "
+        "side are left out. "
         f"{_note(apart, averaged)} {CONDITIONAL}",
     )
 

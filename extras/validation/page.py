@@ -7,6 +7,7 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
+from analysis.errors import BadParameters
 from analysis.report.render import style_of
 from analysis.report.report_json import ReportJson
 from analysis.report.words import (
@@ -18,7 +19,7 @@ from analysis.report.words import (
     points,
     points_range,
     reason,
-    run_name,
+    run_names,
 )
 from extras.validation.linked_signal import signal_of
 
@@ -44,20 +45,32 @@ class Block:
 
 
 class ValidationPage:
-    """One sheet about the judge of the headline."""
+    """One sheet about a judge, by default that of the headline."""
 
     name = "validation"
     title = "Validation page"
 
-    def html(self, report: ReportJson, *, date: Date, asked_on: Mapping[str, str]) -> str:
+    def html(
+        self,
+        report: ReportJson,
+        *,
+        date: Date,
+        asked_on: Mapping[str, str],
+        judge: str = "",
+        is_served: bool = False,
+    ) -> str:
         """The page, without scripts and files."""
-        place = judge_of(report)
+        place, names = judge_of(report, judge), run_names(report)
         blocks = list(blocks_of(report, place, asked_on))
         missing = [line.what for block in blocks for line in block.lines if line.why]
         context = {
             "report": report,
-            "judge": None if place is None else run_name(report["judges"][place]),
-            "others": len(report["judges"]) - (place is not None),
+            "judge": None if place is None else names[place],
+            "others": [
+                (name, entry["run"] if is_served else "")
+                for n, (name, entry) in enumerate(zip(names, report["judges"], strict=True))
+                if n != place
+            ],
             "blocks": blocks,
             "missing": missing,
             "date": date,
@@ -69,9 +82,25 @@ class ValidationPage:
 VALIDATION = ValidationPage()
 
 
-def judge_of(report: ReportJson) -> int | None:
-    """The place of the judge of the headline, or else of the first run; None without runs."""
+def judge_of(report: ReportJson, name: str = "") -> int | None:
+    """The place of a run by its name or hash, or by its judge: the whole persona first.
+
+    Without a name that of the headline, or else the first; None without runs. Raises
+    `BadParameters` if there is no such run.
+    """
     runs = [entry["run"] for entry in report["judges"]]
+    if name:
+        found = [
+            n
+            for n, (shown, entry) in enumerate(
+                zip(run_names(report), report["judges"], strict=True)
+            )
+            if name in (shown, entry["run"], entry["judge"])
+        ]
+        if not found:
+            known = ", ".join(run_names(report)) or "none"
+            raise BadParameters(f"The report has no run of “{name}”. Use one of: {known}.")
+        return min(found, key=lambda n: report["judges"][n]["features"] != "all")
     named = report["headline"].get("run")
     if named in runs:
         return runs.index(named)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
+from django.db.models import QuerySet
 from django.http import JsonResponse
 
 from studies.jobs.models import MESSAGE_AFTER, WAITING, Job
@@ -48,6 +49,17 @@ def same_job(jobs: Iterable[J], task: Any) -> J | None:
                 task.delay_on_commit(job.pk)
             job.refresh_from_db()
         if job.is_open:
+            return job
+    return None
+
+
+def waiting_job(jobs: QuerySet[J]) -> J | None:
+    """The job that a command can do itself: no worker has started it, or its worker died."""
+    for job in jobs.filter(state__in=Job.OPEN):
+        if job.is_stalled:
+            queue_again(job)
+            job.refresh_from_db()
+        if job.state == Job.State.QUEUED:
             return job
     return None
 

@@ -60,6 +60,13 @@ def campaign_command(tmp_path, text, *arguments):
     return out.getvalue()
 
 
+def test_a_campaign_that_no_worker_started_is_asked_inline(study, judges, llm, tmp_path):
+    assert "0 of 8 judgments" in campaign_command(tmp_path, PLAN)
+
+    assert "8 of 8 judgments" in campaign_command(tmp_path, PLAN, "--inline")
+    assert len(llm.requests) == 8
+
+
 @pytest.mark.nightly
 def test_the_grid_is_asked_once_and_the_same_plan_asks_nothing_new(study, judges, llm, tmp_path):
     out = campaign_command(tmp_path, PLAN, "--inline")

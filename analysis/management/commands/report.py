@@ -70,6 +70,12 @@ class Command(BaseCommand):
             help="also write a page of its own, such as validation, as NAME.html; repeatable",
         )
         parser.add_argument(
+            "--judge",
+            default="",
+            metavar="NAME",
+            help="the judge or run that --page is about (default: that of the headline)",
+        )
+        parser.add_argument(
             "--view",
             metavar="FILE",
             help="another view: a JSON file of what to leave out or read otherwise, as in "
@@ -95,12 +101,17 @@ class Command(BaseCommand):
         if options["view"] and len(slugs) > 1:
             raise CommandError("--view needs one study.", returncode=2)
 
-        self.pages = _pages(options["page"])
+        self.pages, self.judge = _pages(options["page"]), options["judge"]
+        if self.judge and not self.pages:
+            raise CommandError("--judge chooses the judge of a page. Add --page.", returncode=2)
         self.added = [files for files in MORE if options[files.name]]
         needed = [MORE.extra_of(files.name) for files in self.added]
         needed += [MORE_PAGES.extra_of(page.name) for page in self.pages]
         for slug in slugs:
-            for sentence in turn_on(find_study(slug), *needed):
+            study = find_study(slug)
+            if self.judge:
+                _check_judge(study, self.judge)
+            for sentence in turn_on(study, *needed):
                 self.stderr.write(sentence)
         build = partial(self._build, chosen)
         try:
@@ -150,7 +161,8 @@ class Command(BaseCommand):
         for page in MORE_PAGES:
             path = folder / f"{page.name}.html"
             if page in self.pages:
-                html = page.html(result, date=clock.now().date(), asked_on=asked_on)
+                today = clock.now().date()
+                html = page.html(result, date=today, asked_on=asked_on, judge=self.judge)
                 path.write_text(html, encoding="utf-8")
                 self.stdout.write(f"{page.title}: {path}")
             else:
@@ -185,6 +197,17 @@ def _view(study: Study, path: Path) -> "View":
         return read_view(study, content)
     except BadParameters as error:
         raise BadParameters(f"{path}: {error}") from None
+
+
+def _check_judge(study: Study, name: str) -> None:
+    """Refuse an unknown judge before the report is built."""
+    from analysis.lifecycle.requests import run_keys
+
+    try:
+        if not study.juries.filter(name=name).exists():
+            run_keys(study, [name])
+    except BadParameters as error:
+        raise CommandError(f"--judge: {error}", returncode=2) from None
 
 
 def _pages(names: list[str]) -> "list[OwnPage]":

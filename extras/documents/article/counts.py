@@ -4,8 +4,15 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import Dataset, Floats, RunData
-from analysis.data.verdicts import Ints, people_verdicts, run_verdicts
-from analysis.report.article import ArticleData, ArticleRun, ByCertainty, RightOf, certainty_bars
+from analysis.data.verdicts import Ints, people_verdicts
+from analysis.report.article import (
+    ArticleData,
+    ArticleRun,
+    ByCertainty,
+    RightOf,
+    article_verdicts,
+    certainty_bars,
+)
 
 Rows = npt.NDArray[np.bool_]
 
@@ -37,8 +44,7 @@ def count_article(data: Dataset, threshold: int | None = None) -> ArticleData:
 
 
 def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> ArticleRun:
-    found = run_verdicts(data, run)
-    correct, certainty = found.correct, found.certainty
+    correct, certainty, unread = article_verdicts(data, run)
     way = [word for word, usual in zip(run.way, ("", "observer"), strict=True) if word != usual]
     model = f"{run.judge} ({', '.join(way)})" if way else run.judge
     seen = np.where(per_item > 0, correct, -1)
@@ -53,13 +59,15 @@ def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> Article
         answered=by_certainty(seen, certainty, threshold),
         repeated=by_certainty(correct[each], certainty[each], threshold),
         bars=certainty_bars(correct, certainty),
+        unread=unread,
     )
 
 
 def by_certainty(correct: Ints, certainty: Floats, threshold: float) -> ByCertainty:
-    """Count answers: 1 right, 0 wrong, -1 not counted. Without a certainty: neither high nor low.
+    """Count answers: 1 right, 0 wrong, -1 not counted. One without a certainty is low.
 
-    Both arrays have the shape (answers,); certainty is NaN where none was stated.
+    Both arrays have the shape (answers,); certainty is NaN where none was stated. If none was
+    stated at all, there is neither high nor low.
     """
     scored = correct >= 0
     overall = right_of(correct, scored)
@@ -68,7 +76,7 @@ def by_certainty(correct: Ints, certainty: Floats, threshold: float) -> ByCertai
     return ByCertainty(
         overall,
         right_of(correct, scored & (certainty >= threshold)),
-        right_of(correct, scored & (certainty < threshold)),
+        right_of(correct, scored & ~(certainty >= threshold)),
     )
 
 

@@ -52,7 +52,8 @@ def _figure(name: str, data: Sequence[ArticleData]) -> Iterator[ArticleFigure]:
         "figure_2": "certainty and accuracy with the whole persona",
         "figure_3": "certainty and accuracy with fewer features of the persona",
     }[name]
-    title = f"Figure {name[-1]}. {simulated}{what[:1].upper()}{what[1:]}"
+    of_one = f", {data[0].title}" if len(data) == 1 else ""  # panels name one of several
+    title = f"Figure {name[-1]}. {simulated}{what[:1].upper()}{what[1:]}{of_one}"
     rows = [
         [head, label, right, wrong, right / (right + wrong)]
         for head, run in panels
@@ -85,13 +86,12 @@ def _whole(data: Sequence[ArticleData]) -> Iterator[tuple[str, ArticleRun]]:
 
 
 def _fewer(data: Sequence[ArticleData]) -> Iterator[tuple[str, ArticleRun]]:
-    ablated = [each for each in data if len(feature_sets(each)) > 1]
-    for each in ablated:
+    for each in data:
         sets = feature_sets(each)
         for model in models_of([each]):
             runs = [(name, find_run(each, model, features=name, certain=True)) for name in sets]
             found = [(name, run) for name, run in runs if run and run.bars]
-            before = f"{each.title} · {model}" if len(ablated) > 1 else model
+            before = f"{each.title} · {model}" if len(data) > 1 else model
             # A model that saw only whole personas belongs to Figure 2 alone.
             for name, run in found if any(name != "all" for name, _ in found) else ():
                 shown_features = "all features" if name == "all" else features_words(name)

@@ -11,7 +11,14 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from analysis.report.article import ArticleData, ArticleRun, ByCertainty, RightOf
+from analysis.report.article import (
+    FEWER_FEATURES,
+    ArticleData,
+    ArticleRun,
+    ByCertainty,
+    RightOf,
+    short_share,
+)
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import features_words, listed
 
@@ -21,7 +28,9 @@ NOT_ASKED: Mapping[str, Any] = {"accuracy": None, "correct": None, "n": None}
 PEOPLE = "Third person"
 OF_ARTICLE = (
     "Correct/total below each share. Italics: fewer than 30. “–” alone: not asked; with (0/0): no "
-    "answer in the cell."
+    "answer in the cell. As in the article, a reply without a side, because it was not read or "
+    "refused, is left out where no tie was offered, and wrong where one was. An item whose right "
+    "answer is a tie counts only where a tie was offered."
 )
 
 
@@ -57,10 +66,12 @@ class _Sources:
 
     filled: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, MissingRun] = field(default_factory=dict)
+    never: dict[str, list[str]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
     def fill(self, column: str, data: ArticleData, run: ArticleRun) -> None:
-        words = f"{data.title}: {run.label}"
+        unread = f" ({run.unread:,} without a side)" if run.unread else ""
+        words = f"{data.title}: {run.label}{unread}"
         found = self.filled.setdefault(column, [])
         if words not in found:
             found.append(words)
@@ -78,6 +89,14 @@ class _Sources:
     def lack(self, data: ArticleData, model: str, setting: str, features: str) -> None:
         shown = "" if features == "all" else f", {features_words(features)}"
         words = f"{model} ({setting}{shown})"
+        if data.released is not None:
+            file = data.released.get((model, features, setting == "tie"))
+            if file is None or find_run(data, model, features=features, tie=setting == "tie"):
+                never = self.never.setdefault(data.title, [])
+                if words not in never:
+                    never.append(words)
+                return
+            words = file
         run = MissingRun(words, data.title, data.slug, model, setting, features)
         self.missing[f"{data.title}: {words}"] = run
 
@@ -90,6 +109,9 @@ class _Sources:
                 of_data.setdefault(run.title, []).append(run.words)
             shown = (f"{title}: {'; '.join(runs)}" for title, runs in of_data.items())
             lines.append(f"Missing to fill the rest: {'. '.join(shown)}.")
+        if self.never:
+            shown = (f"{title}: {'; '.join(runs)}" for title, runs in self.never.items())
+            lines.append(f"Never asked, or not released: {'. '.join(shown)}.")
         return "\n".join(lines)
 
 
@@ -209,11 +231,9 @@ def _banded_row(
 
 def _threshold(data: Sequence[ArticleData]) -> str:
     found = sorted({each.threshold for each in data})
-    is_low = any(each.missing_is_low for each in data)
-    missing = "low, as in the article's code" if is_low else "in neither column"
     return (
         f"High: a stated certainty of {listed([str(each) for each in found])} or more. An answer "
-        f"without a certainty is {missing}."
+        "without a certainty is low, as in the article's code, unless nobody was asked for one."
     )
 
 
@@ -234,32 +254,39 @@ def feature_sets(data: ArticleData) -> list[str]:
 
 
 def _tables_3_and_4(data: Sequence[ArticleData]) -> Iterator[ArticleTable]:
-    """Table 3 for the first data set with fewer features, Table 4 for the others."""
+    """Each data set with fewer features in the article's table for it.
+
+    Of others the first is in Table 3, if that is free, and the rest in Table 4.
+    """
+    places: dict[int, list[ArticleData]] = {number: [] for number in FEWER_FEATURES.values()}
     ablated = [each for each in data if len(feature_sets(each)) > 1]
-    for place in range(max(2, len(ablated))):
-        number = "3" if place == 0 else "4" if place == 1 else f"4_{place}"
-        if place >= len(ablated):
-            sources = _Sources(
-                remarks=[
-                    "Nothing to show: this table needs runs that see fewer features of a persona, "
-                    f"on {'a' if place == 0 else 'another'} data set."
-                ]
-            )
-            columns = [TableColumn("Features"), TableColumn("Accuracy", "tally")]
-            yield _made(
-                number, "Fewer features", columns, [["All features", NOT_ASKED]], sources, data
-            )
-            continue
-        each = ablated[place]
-        models = [m for m in models_of([each]) if _sees_less(each, m)]
-        sources = _Sources(remarks=[_threshold([each])])
-        rows = [
-            [_features(name), *_banded_row(each, models, name, sources)]
-            for name in feature_sets(each)
-        ]
-        columns = [TableColumn("Features"), *_by_band(models)]
-        title = f"Accuracy with fewer features of the persona, {each.title}"
-        yield _made(number, title, columns, rows, sources, [each])
+    for each in sorted(ablated, key=lambda each: each.fewer_features is None):
+        places[each.fewer_features or (4 if places[3] else 3)].append(each)
+    for number, found in places.items():
+        if not found:
+            yield _without_ablations(number, data)
+        for part, each in enumerate(found, 1):
+            models = [m for m in models_of([each]) if _sees_less(each, m)]
+            sources = _Sources(remarks=[_threshold([each])])
+            rows = [
+                [_features(name), *_banded_row(each, models, name, sources)]
+                for name in feature_sets(each)
+            ]
+            columns = [TableColumn("Features"), *_by_band(models)]
+            title = f"Accuracy with fewer features of the persona, {each.title}"
+            name = str(number) if part == 1 else f"{number}_{part}"
+            yield _made(name, title, columns, rows, sources, [each])
+
+
+def _without_ablations(number: int, data: Sequence[ArticleData]) -> ArticleTable:
+    of_article = next(title for title, table in FEWER_FEATURES.items() if table == number)
+    remark = (
+        "Nothing to show: this table needs runs that see fewer features of a persona, on a data "
+        f"set that no other table of them has. In the article it is about {of_article}."
+    )
+    columns = [TableColumn("Features"), TableColumn("Accuracy", "tally")]
+    rows = [["All features", NOT_ASKED]]
+    return _made(str(number), "Fewer features", columns, rows, _Sources(remarks=[remark]), data)
 
 
 def _sees_less(data: ArticleData, model: str) -> bool:
@@ -336,17 +363,29 @@ def _table_8(data: Sequence[ArticleData]) -> ArticleTable:
             for run, side in zip(pair, ("with", "without"), strict=True):
                 if run:
                     sources.fill(f"{model}, {side}", each, run)
-            if pair[1] is None:
-                setting = pair[0].setting if pair[0] else "standard"
-                sources.lack(each, model, setting, "none")
-            if pair[0] is None:
-                sources.lack(each, model, pair[1].setting if pair[1] else "standard", "all")
+            setting = next((run.setting for run in pair if run), "standard")
+            for run, features in zip(pair, ("all", "none"), strict=True):
+                if run is None:
+                    sources.lack(each, model, setting, features)
+                    sources.remarks += _elsewhere(each, model, features, setting)
         rows.append(row)
     sources.remarks.append("Both columns of a model come from the same setting.")
     columns = [TableColumn("Data")]
     for model in models:
         columns += [TableColumn("with", "tally", model), TableColumn("without", "tally", model)]
     return _made("8", "With and without persona", columns, rows, sources, data)
+
+
+def _elsewhere(data: ArticleData, model: str, features: str, setting: str) -> list[str]:
+    """The accuracy of a run that another setting has, so it fills no cell of this one."""
+    run = find_run(data, model, features=features)
+    if run is None or (share := run.counts.overall).accuracy is None:
+        return []
+    persona = "with" if features == "all" else "without"
+    return [
+        f"{data.title}: {model} {persona} persona was asked in the setting {run.setting} "
+        f"({short_share(share.accuracy)}, {share.correct}/{share.n}), not in {setting}."
+    ]
 
 
 def _with_and_without(data: ArticleData, model: str) -> tuple[ArticleRun | None, ArticleRun | None]:

@@ -11,6 +11,7 @@ from analysis.data.arrays import MISSING, Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts
 from analysis.report.article import (
+    FEWER_FEATURES,
     ArticleData,
     ArticleRun,
     ByCertainty,
@@ -325,6 +326,7 @@ def in_article(
             label=f"{question.ask.setting}, {one.answered:,} of {one.items:,} items",
             counts=counts if one.bars else ByCertainty(counts.overall),
             bars=() if with_tie else one.bars,
+            unread=one.rules["all_rows"]["overall"]["n"] - one.rules["drop_nonAB"]["overall"]["n"],
         )
         # Without an answer, the run is missing.
         runs.setdefault((question.data.title, question.variant), [])
@@ -338,7 +340,7 @@ def in_article(
             variables=variables.get((title, recipe.variants[variant]), ()),
             is_simulated=simulated,
             threshold=recipe.threshold,
-            missing_is_low=True,
+            fewer_features=FEWER_FEATURES.get(title),
         )
         for (title, variant), found in runs.items()
     ]

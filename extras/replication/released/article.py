@@ -1,17 +1,17 @@
 """Released files as the runs of data sets, for the article's own tables and figures."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.report.article import ArticleData, ArticleRun, ByCertainty, RightOf
+from analysis.report.article import FEWER_FEATURES, ArticleData, ArticleRun, ByCertainty, RightOf
+from extras.replication.released.cells import published
 from extras.replication.released.result_files import (
     MODELS,
     ORDER,
+    RULES,
     ReleasedAnswer,
     ResultName,
-    describe,
+    by_rule,
     has_certainty,
     has_hundred_scale,
 )
@@ -48,46 +48,79 @@ def by_rule_counts(rules: Mapping[str, Mapping[str, Any]], *, with_tie: bool) ->
     return ByCertainty(parts[0]) if with_tie else ByCertainty(*parts)
 
 
+# Model, features, and whether a tie was offered: what a run of a data set is.
+_Run = tuple[str, str, bool]
+
+
 def in_article(rows: Mapping[str, Sequence[ReleasedAnswer]]) -> list[ArticleData]:
     """The released files as the runs of one data set each, for the article's own layout.
 
-    Data sets and models are in the article's order. The edition of a file names it only where
-    another edition has the same cell.
+    Data sets and models are in the article's order. Of several editions of a file, one is a run.
     """
-    runs: dict[str, list[ArticleRun]] = {}
-    variables: dict[str, dict[str, None]] = {}
-    named = [(ResultName.parse(file), answers) for file, answers in rows.items()]
-    names = [(name, answers) for name, answers in named if name is not None]
-    editions = Counter(replace(name, file="", edition="") for name, _ in names)
-    for name, answers in sorted(names, key=lambda each: _place(each[0])):
-        again = name.edition if editions[replace(name, file="", edition="")] > 1 else ""
-        counts = by_rule_counts(describe(answers)["rules"], with_tie=name.with_tie)
-        bars = certainty_bars(answers)
-        hundred = bool(bars) and all(has_hundred_scale(row) for row in answers)
-        features = "all" if name.features == "All features" else name.features.lower()
-        run = ArticleRun(
-            model=f"{name.model} ({again})" if again else name.model,
-            setting="tie" if name.with_tie else "certainty" if hundred else "standard",
-            features=features if name.with_persona else "none",
-            offers_tie=name.with_tie,
-            label=name.file,
-            counts=counts if hundred else ByCertainty(counts.overall),
-            bars=bars if hundred and not name.with_tie else (),
+    released = _by_run(file for cell in published()["cells"] for file in cell["files"])
+    found = []
+    for dataset, runs in sorted(_by_run(rows).items(), key=lambda each: ORDER.index(each[0])):
+        known = {run: editions[0] for run, editions in released.get(dataset, {}).items()}
+        chosen = {
+            run: known[run] if known.get(run) in editions else min(editions, key=len)
+            for run, editions in runs.items()
+        }
+        labels = (
+            fact["label"]
+            for (_, features, _), file in chosen.items()
+            if features == "all"
+            for text in sorted({row.profile for row in rows[file]})
+            for fact in split_features(text)
         )
-        runs.setdefault(name.dataset, []).append(run)
-        if run.features == "all":
-            profiles = {row.profile for row in answers}
-            facts = (fact for text in sorted(profiles) for fact in split_features(text))
-            labels = {fact["label"]: None for fact in facts if fact["label"] != "Fact"}
-            variables.setdefault(name.dataset, {}).update(labels)
-    return [
-        ArticleData(title, found, variables=[*variables.get(title, ())], missing_is_low=True)
-        for title, found in runs.items()
-    ]
+        found.append(
+            ArticleData(
+                dataset,
+                [
+                    _article_run(run, file, rows[file], [e for e in runs[run] if e != file])
+                    for run, file in sorted(chosen.items(), key=_place)
+                ],
+                variables=[label for label in dict.fromkeys(labels) if label != "Fact"],
+                fewer_features=FEWER_FEATURES.get(dataset),
+                released=known,
+            )
+        )
+    return found
 
 
-def _place(name: ResultName) -> tuple[int, int, str]:
-    """The place of a file in the article's tables."""
+def _by_run(files: Iterable[str]) -> dict[str, dict[_Run, list[str]]]:
+    """The editions of each run of each data set, in the order of the files."""
+    found: dict[str, dict[_Run, list[str]]] = {}
+    for name in filter(None, map(ResultName.parse, dict.fromkeys(files))):
+        features = "all" if name.features == "All features" else name.features.lower()
+        run = (name.model, features, name.with_tie)
+        found.setdefault(name.dataset, {}).setdefault(run, []).append(name.file)
+    return found
+
+
+def _article_run(
+    run: _Run, file: str, answers: Sequence[ReleasedAnswer], others: Sequence[str]
+) -> ArticleRun:
+    model, features, with_tie = run
+    scored = [row for row in answers if with_tie or row.truth != "C"]
+    counts = by_rule_counts({rule: by_rule(scored, rule) for rule in RULES}, with_tie=with_tie)
+    bars = certainty_bars(answers)
+    hundred = bool(bars) and all(has_hundred_scale(row) for row in answers)
+    scale = f", certainty from 1 to {answers[0].scale}" if bars and not hundred else ""
+    replaced = f", instead of {' and '.join(others)}" if others else ""
+    return ArticleRun(
+        model=model,
+        setting="tie" if with_tie else "certainty" if bars else "standard",
+        features=features,
+        offers_tie=with_tie,
+        label=f"{file}{scale}{replaced}",
+        counts=counts if hundred else ByCertainty(counts.overall),
+        bars=bars if hundred and not with_tie else (),
+        unread=sum(not row.parsed for row in scored),
+    )
+
+
+def _place(run: tuple[_Run, str]) -> tuple[int, str]:
+    """The place of a run's file in the article's tables."""
+    (model, *_), file = run
     models = [*MODELS.values()]
-    place = models.index(name.model) if name.model in models else len(models)
-    return ORDER.index(name.dataset), place, name.file
+    return models.index(model) if model in models else len(models), file

@@ -171,6 +171,8 @@ def test_pages_that_extras_add_are_made_from_the_report(client, finished):
         if name != "unknown":
             assert study.title in page.text
             assert page["Content-Security-Policy"].startswith("default-src 'none'")
+            assert client.get(address, {"judge": "nobody"}).status_code == 404
+            assert client.get(address, {"judge": "steady"}).status_code == 200
 
 
 def test_downloads_are_the_files_of_the_report(client, finished):

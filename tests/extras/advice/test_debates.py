@@ -268,6 +268,21 @@ def test_the_page_shows_the_cost_starts_and_creates_the_study(writer, llm, monke
     assert client.get(reverse("advice:debates-status", args=["meals"])).json()["open"] is False
 
 
+def test_a_job_that_no_worker_started_is_done_inline_by_either_command(writer, llm, capsys):
+    study_of()
+    llm.answer = argument
+    for first in (["--judge", "judge", "--rounds", "1"], ["--judge", "judge", "--rounds", "2"]):
+        again = first if first[-1] == "1" else []
+        call_command("debates", "meals", *first)
+        with pytest.raises(CommandError, match="Other arguments are being written"):
+            call_command("debates", "meals", "--judge", "judge", "--rounds", "3", "--inline")
+
+        call_command("debates", "meals", *again, "--inline")
+
+        assert "4 items have all their arguments" in capsys.readouterr().out
+    assert [job.state for job in ArgumentJob.objects.all()] == ["done", "done"]
+
+
 def test_by_command(writer, llm, capsys):
     study_of()
     call_command("debates", "meals", "--judge", "judge", "--rounds", "1", "--what-if")
@@ -306,10 +321,9 @@ def test_a_job_without_a_worker_is_queued_again(writer, monkeypatch):
     job = request_arguments(
         study_id=study.pk, wanted=WantedArguments(), judge=writer, budget=None, user=None
     )
+    ArgumentJob.objects.filter(pk=job.pk).update(state="running", attempts=1)
     assert not continue_job(study_id=study.pk, job=job, budget=None)
-    ArgumentJob.objects.filter(pk=job.pk).update(
-        state="running", attempts=1, heartbeat_at="2020-01-01T00:00:00Z"
-    )
+    ArgumentJob.objects.filter(pk=job.pk).update(heartbeat_at="2020-01-01T00:00:00Z")
     queued: list[int] = []
     monkeypatch.setattr("extras.advice.tasks.write_arguments.delay", queued.append)
 

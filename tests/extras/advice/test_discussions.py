@@ -130,6 +130,7 @@ def test_the_command_starts_and_works_off_the_round(jury):
     first_round(jury)
     out = io.StringIO()
 
+    call_command("discuss", jury.study.slug, "--jury", "panel", stdout=io.StringIO())
     call_command("discuss", jury.study.slug, "--jury", "panel", "--inline", stdout=out)
 
     assert out.getvalue().count("4 of 4 answered") == 3

@@ -1,8 +1,10 @@
 """Certificates: which items certify, what a passport holds, and why there is none."""
 
 import json
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
 
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts
@@ -101,15 +103,28 @@ def anchors_of(passport):
 
 def test_a_certificate_by_item_is_not_given_by_the_many_personas_with_few_items(unequal):
     """37.5 % of the answers are wrong, and 4.5 % on average over personas."""
-    by_item = certify(unequal, wish(error=0.2))
+    by_item = certify(unequal, wish(error=0.2, by="item"))
     by_persona = certify(unequal, wish(error=0.2, by="persona")).passport
 
     assert by_item.passport is None
     assert "counting every item equally" in by_item.sentence
     assert "drawn from 240 labelled ones" in by_item.sentence
+    assert "Counting by persona" in by_item.sentence
+    assert "would draw 66 items instead of" in by_item.sentence
     assert (by_persona["by"], by_persona["n"]) == ("persona", 66)
     assert "counting every persona equally" in by_persona["guarantee"]
     assert "counting every persona equally" in label(unequal, by_persona).sentence
+
+
+def test_by_default_the_design_decides_what_counts_equally(unequal, study, tmp_path):
+    judge_it(study)
+    options = {"judge": "steady", "out": tmp_path / "passport.json"}
+
+    assert certify(study, wish()).passport["by"] == "item"  # one item for each persona
+    assert certify(unequal, wish(error=0.2)).passport["by"] == "persona"
+    out = StringIO()
+    call_command("certify", unequal.slug, error=0.2, stdout=out, **options)
+    assert "Every persona counts equally, because they have different numbers" in out.getvalue()
 
 
 def test_the_same_items_give_the_same_draw_in_every_study_and_a_redraw_says_its_number(unequal):

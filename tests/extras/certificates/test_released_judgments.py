@@ -59,11 +59,12 @@ if RELEASED:
         certify = ("certify", study.slug, "--judge", JUDGE, "--out", file, "--error")
 
         with pytest.raises(CommandError) as refused:
-            run(*certify, 0.1)
+            run(*certify, 0.1, "--by", "item")
         with pytest.raises(CommandError) as by_item:
-            run(*certify, 0.25)
-        strict = run(*certify, 0.2, "--by", "persona")
-        certified = run(*certify, 0.25, "--by", "persona")
+            run(*certify, 0.25, "--by", "item")
+        with pytest.raises(CommandError) as strict:
+            run(*certify, 0.2)
+        certified = run(*certify, 0.25)
         passport = (study.slug, "--judge", JUDGE, "--passport", file)
         labelled = run("label", *passport)
         routed = run("route", *passport, "--to", "rest")
@@ -71,14 +72,14 @@ if RELEASED:
         with pytest.raises(SystemExit) as code:
             call_command("recheck", str(file), "--answers-of", f"{JUDGE}-no-persona", stdout=out)
 
-        assert "37 items with a persona and a question of their own" in str(refused.value)
-        assert "6 of 31 accepted answers were wrong" in str(refused.value)
-        assert "About 577 labelled items" in str(by_item.value)
-        assert "62 or more" in strict
-        assert "41.0 % of the 122 items" in strict
-        assert "61 or more" in certified
-        assert "49.2 % of the 122 items" in certified
-        assert labelled.startswith("507 of 1,001 items labelled by command-r-plus.")
-        assert "494 (the signal is below the threshold)" in routed
+        for refusal in (refused, by_item):
+            assert "26 items with a persona and a question of their own" in str(refusal.value)
+            assert "would draw 133 items instead of 26." in str(refusal.value)
+        assert "3 of 27 accepted answers were wrong" in str(strict.value)
+        assert "66 or more" in certified
+        assert "counting every persona equally" in certified
+        assert "20.3 % of the 133 items" in certified
+        assert labelled.startswith("226 of 1,001 items labelled by command-r-plus.")
+        assert "775 (the signal is below the threshold)" in routed
         assert code.value.code == 3
         assert in_docs(out.getvalue())

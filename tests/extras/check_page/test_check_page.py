@@ -15,8 +15,9 @@ def folder(settings, tmp_path) -> Path:
 def test_a_server_without_the_page_says_how_to_build_it_and_links_to_nothing(client, folder):
     found = client.get("/check/")
 
-    assert found.status_code == 404
-    assert "thirdperson build_check_page" in found.text
+    assert found.status_code == 200
+    assert "thirdperson build_check_page</code>, which downloads 98 MB" in found.text
+    assert client.get("/check/worker.js").status_code == 404
     assert "/check/" not in client.get("/accounts/login/", follow=True).text
 
 

@@ -1,7 +1,9 @@
 """The article's tables and figures for own studies: every number equals a recount of the rows."""
 
 import csv
+import re
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,19 +40,21 @@ def tables(studies):
 
 
 def recount(study, judge, setting, features="all", *, weights=None):
-    """Right answers and all, overall and by certainty, from the rows of one run."""
+    """Right answers and all, overall and by certainty, from the rows of one run.
+
+    A reply that was not read is wrong where a tie was offered. Without a certainty, it is low.
+    """
     counts = {"overall": [0, 0], "high": [0, 0], "low": [0, 0]}
     truths = ("r1", "r2", "tie") if setting == "tie" else ("r1", "r2")
     judgments = Judgment.objects.filter(
         run__study=study, run__judge__name=judge, run__setting=setting, run__features=features
     )
     for row in judgments.select_related("item"):
-        if not row.choice or row.item.first_person not in truths:
+        is_read = row.choice or (setting == "tie" and row.state in ("unparseable", "refused"))
+        if not is_read or row.item.first_person not in truths:
             continue
-        bands = ["overall"]
-        if row.certainty is not None:
-            bands.append("high" if row.certainty >= 80 else "low")
-        for band in bands:
+        is_high = row.certainty is not None and row.certainty >= 80
+        for band in ("overall", "high" if is_high else "low"):
             for _ in range(1 if weights is None else weights[row.item_id]):
                 counts[band][0] += row.choice == row.item.first_person
                 counts[band][1] += 1
@@ -105,16 +109,17 @@ def test_people_and_judges_on_the_same_items_equal_a_recount(studies, tables):
         single = {"high": [0, 0], "low": [0, 0]}
         for row in answers_of(study):
             votes.setdefault(row.assignment.item, []).append(row)
-            if row.certainty is not None:
-                band = single["high" if row.certainty >= 80 else "low"]
-                band[0] += row.choice == row.assignment.item.first_person
-                band[1] += 1
+            is_high = row.certainty is not None and row.certainty >= 80
+            band = single["high" if is_high else "low"]
+            band[0] += row.choice == row.assignment.item.first_person
+            band[1] += 1
         majority = {"high": [0, 0], "low": [0, 0]}
         for item, rows in votes.items():
             (first, n), *rest = Counter(row.choice for row in rows).most_common()
             stated = [r.certainty for r in rows if r.choice == first and r.certainty is not None]
-            if stated and not any(m == n for _, m in rest):
-                band = majority["high" if sum(stated) / len(stated) >= 80 else "low"]
+            if not any(m == n for _, m in rest):
+                is_high = bool(stated) and sum(stated) / len(stated) >= 80
+                band = majority["high" if is_high else "low"]
                 band[0] += first == item.first_person
                 band[1] += 1
         name_of_row = f"{study.title}: All features"
@@ -138,6 +143,66 @@ def test_each_table_says_what_fills_it_and_what_is_missing(studies, tables):
     assert missing.address.endswith("/new/?judges=other&settings=tie&features=all")
 
 
+def test_the_rule_for_replies_that_were_not_read_is_below_each_table_with_their_number(
+    studies, tables
+):
+    unread = Judgment.objects.filter(
+        run__study=studies[0],
+        run__setting="tie",
+        state__in=("unparseable", "refused"),
+        item__first_person__in=("r1", "r2", "tie"),
+    ).count()
+
+    assert unread
+    note = tables["table_1"].table.note
+    assert re.search(rf"steady, with tie: Set 4: tie, run \w+ \({unread} without a side\)", note)
+    assert all(
+        "left out where no tie was offered, and wrong where one was" in found.table.note
+        for name, found in tables.items()
+        if name != "table_6"  # which has no accuracies
+    )
+
+
+def test_a_data_set_of_the_article_has_its_own_table_of_fewer_features(studies):
+    data = [count_article(load_dataset(study.slug)) for study in studies]
+    own = [replace(data[0], title="PRISM", fewer_features=4)]
+
+    def titles(of):
+        tables = {each.table.name: each.table for each in article_tables(of)}
+        return {
+            name: tables[name].title for name in tables if name.startswith(("table_3", "table_4"))
+        }
+
+    assert titles(own)["table_4"].endswith("features of the persona, PRISM")
+    assert titles(own)["table_3"] == "Table 3. Fewer features"
+    several = titles([*own, *data])
+    assert several["table_3"].endswith("persona, Set 4")
+    assert several["table_4"].endswith("persona, PRISM")
+    assert several["table_4_2"].endswith("persona, Set 9")
+
+
+def test_the_figures_of_one_data_set_name_it(studies):
+    figures = article_figures([count_article(load_dataset(studies[0].slug))])
+
+    assert [each.figure.title.endswith(", Set 4") for each in figures] == [True, True]
+
+
+def test_a_run_in_another_setting_is_named_below_the_comparison_without_persona(studies):
+    data = count_article(load_dataset(studies[0].slug))
+    without = [run for run in data.runs if run.features == "none"]
+    whole = [run for run in data.runs if run.model == "steady" and run.features == "all"]
+    moved = replace(data, runs=[replace(without[0], setting="standard"), *whole])
+
+    note = article_tables([moved])[-1].table.note
+
+    found = next(run for run in whole if not run.offers_tie).counts.overall
+    share = f"{found.accuracy:.3f}".removeprefix("0")
+    assert (
+        f"steady with persona was asked in the setting certainty ({share}, "
+        f"{found.correct}/{found.n}), not in standard."
+    ) in note
+
+
 def test_figures_have_all_answers_that_state_a_certainty(studies):
     data = [count_article(load_dataset(study.slug)) for study in studies]
     second, third = article_figures(data)
@@ -147,7 +212,13 @@ def test_figures_have_all_answers_that_state_a_certainty(studies):
     for each, study in zip(data, studies, strict=True):
         bars = next(run.bars for run in each.runs if run.features == "all" and run.bars)
         found = recount(study, "steady", "certainty")
-        n = found["high"][1] + found["low"][1]
+        n = Judgment.objects.filter(
+            run__study=study,
+            run__setting="certainty",
+            run__features="all",
+            item__first_person__in=("r1", "r2"),
+            certainty__isnull=False,
+        ).count()
         assert sum(right + wrong for _, right, wrong in bars) == n
         high = sum(right for label, right, _ in bars if int(label) >= 80)
         assert high == found["high"][0]

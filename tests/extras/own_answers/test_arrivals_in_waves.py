@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -57,6 +58,35 @@ def test_prolific_admits_only_the_group_of_those_who_completed(prolific):  # noq
     [allowed] = plan["filters"]
     assert allowed["filter"] == "participant_group_allowlist"
     assert plan["places"] == 2
+
+
+@pytest.mark.parametrize(
+    ("token", "says"), [("", "no token for Prolific"), ("wrong", "token"), ("right", "Nobody who")]
+)
+def test_a_wave_that_cannot_be_invited_leaves_no_draft(prolific, settings, token, says):  # noqa: F811
+    study = make_recruiting(entry="prolific")
+    row = published(study)
+    if token == "right":
+        assert not Study.objects.get(pk=study.pk).annotators.exists()
+    else:
+        finish(prolific, *arrive(prolific, row))
+        settings.PROLIFIC_API_TOKEN = token
+    log = study.log.count()
+
+    with pytest.raises(CommandError, match=f"{says}.* No draft was created"):
+        call_command("next_wave", study.slug, "two", "--invite", items="other")
+
+    assert not Study.objects.filter(slug="two").exists()
+    assert study.log.count() == log
+
+
+def test_a_wave_is_created_and_invited_by_one_command(prolific, capsys):  # noqa: F811
+    study = make_recruiting(entry="prolific")
+    finish(prolific, *arrive(prolific, published(study)))
+
+    call_command("next_wave", study.slug, "two", "--invite", items="other")
+
+    assert "Invited: 1." in capsys.readouterr().out
 
 
 def test_the_waves_of_a_longitudinal_project_are_in_it(prolific, client):  # noqa: F811

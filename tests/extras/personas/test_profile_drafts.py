@@ -245,6 +245,15 @@ def test_the_page_asks_and_reviews(study, writer, monkeypatch):
     assert status["open"] is False
 
 
+def test_a_job_that_no_worker_started_is_done_inline(study, writer, llm, capsys):
+    call_command("draft_profiles", "past", "--judge", "judge")
+    call_command("draft_profiles", "past", "--judge", "judge", "--budget", "1", "--inline")
+
+    assert "2 texts await your review." in capsys.readouterr().out
+    job = DraftingJob.objects.get()
+    assert (job.state, job.budget) == ("done", 1)
+
+
 def test_by_command(study, writer, llm, capsys):
     call_command("draft_profiles", "past", "--judge", "judge", "--budget", "1", "--inline")
 

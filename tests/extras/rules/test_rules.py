@@ -23,6 +23,7 @@ from extras.rules.stats import follow_rules, sparse_weights
 from extras.rules.stats.reconstruction import PENALTIES
 from judging.models import NANO
 from studies.models import Item
+from studies.statements import clock
 from tests.analysis.builders import make_run
 from tests.analysis.walking import faults
 from tests.factories import sign_in
@@ -308,6 +309,24 @@ def test_the_report_tests_the_rules_with_all_other_claims_and_exports_them(run):
     rows = list(table.rows())
     assert len(rows) == 160 * len(MEASURED)
     assert {row["favours"] for row in rows} <= {"r1", "r2", "neither"}
+
+
+@database
+def test_a_search_that_no_worker_started_is_done_inline(run, writer, llm, capsys):
+    call_command("find_rules", "apart")
+    with pytest.raises(CommandError, match="with measured features only is in progress"):
+        call_command("find_rules", "apart", "--judge", "writer", "--inline")
+
+    call_command("find_rules", "apart", "--inline")
+
+    assert "rules could be tested." in capsys.readouterr().out
+    assert RuleSearch.objects.get().state == "done"
+    RuleSearch.objects.update(state="running", heartbeat_at=clock.now())
+    with pytest.raises(CommandError, match="If its process was stopped, try again in a minute"):
+        call_command("find_rules", "apart", "--inline")
+    RuleSearch.objects.update(heartbeat_at="2020-01-01T00:00:00Z")
+    call_command("find_rules", "apart", "--inline")
+    assert RuleSearch.objects.get().state == "done"
 
 
 @database

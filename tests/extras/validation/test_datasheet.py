@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
+from analysis.errors import BadParameters
 from analysis.models import Report
 from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
@@ -59,6 +60,16 @@ def planted(body, number):
     return completion(f"[[{'A' if 'pumpkin' in a else 'B'}]] [[80]]")
 
 
+def test_a_datasheet_that_no_worker_started_is_asked_inline(llm, engine):
+    study_of()
+    llm.answer = planted
+    make_judge(base_url=llm.url)
+    for how in ([], ["--inline"]):
+        call_command("judge_datasheet", "meals", "--judge", "judge", "--items", "6", *how)
+
+    assert set(JudgeRun.objects.values_list("state", flat=True)) == {"done"}
+
+
 @pytest.fixture
 def asked(llm, engine):
     study = study_of()
@@ -95,6 +106,31 @@ def test_the_datasheet_says_what_was_planted(asked, llm):
     page = VALIDATION.html(report, date=date(2026, 1, 2), asked_on={})
     assert re.search(r"side A in 100\.0.% \(\d", page)
     assert "not measured: nobody was asked twice" in page
+
+
+def test_the_page_is_about_any_judge_with_its_datasheet_and_its_probes(asked):
+    run = make_run(study=asked)
+    for item in asked.all_items.all():
+        judge_item(run, item, "r1", 80)
+    report = build_report(load_dataset("meals"), seed=1, bootstrap=20)
+
+    def page(judge, **how):
+        return VALIDATION.html(
+            report, date=date(2026, 1, 2), asked_on={}, judge=judge, **how
+        ).replace("\N{NO-BREAK SPACE}", " ")
+
+    for name in ("judge", next(e["run"] for e in report["judges"] if e["judge"] == "judge")):
+        assert "Validation of judge" in page(name)
+        assert "side A in 100.0 % (" in page(name)
+        assert "<dt>Bias probes</dt><dd>injection " in page(name)
+    other = page("steady", is_served=True)
+    assert "Validation of steady" in other
+    assert 'Two equal responses</dt><dd class="missing">not measured' in other
+    assert "no bias probe was run" in other
+    assert re.search(r'Other runs in the report: <a href="\?judge=\w{64}">judge</a>\.', other)
+    assert "Other runs in the report: judge." in page("steady")
+    with pytest.raises(BadParameters, match=r"no run of “nobody”\. Use one of: judge, steady"):
+        page("nobody")
 
 
 def test_the_same_again_asks_nothing(asked, llm):
@@ -178,6 +214,15 @@ def test_the_command_report_writes_the_page_of_the_judge_of_the_headline(tmp_pat
     call_command("report", "small", "--out", str(out), "--bootstrap", "100", "--page", "validation")
     page = (out / "validation.html").read_text()
     assert "Validation of steady" in page
+    other = make_run(study=study, judge="other")
+    judge_item(other, item, "r1", 80)
+    options = ["--out", str(out), "--bootstrap", "100", "--page", "validation"]
+    call_command("report", "small", *options, "--judge", "other")
+    assert "Validation of other" in (out / "validation.html").read_text()
+    with pytest.raises(CommandError, match="--judge: The study has no run “nobody”"):
+        call_command("report", "small", *options, "--judge", "nobody")
+    with pytest.raises(CommandError, match="Add --page"):
+        call_command("report", "small", "--out", str(out), "--judge", "other")
     with pytest.raises(CommandError, match=r"no page “x”\. Use one of: validation"):
         call_command("report", "small", "--out", str(out), "--page", "x")
 

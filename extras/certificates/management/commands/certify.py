@@ -51,10 +51,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--by",
             choices=BY,
-            default="item",
+            default="",
             help=(
                 "what counts equally in the share of wrong answers: each item, or each persona "
-                "regardless of its number of items (default: item)"
+                "regardless of its number of items (default: item if all personas have equally "
+                "many items, otherwise persona)"
             ),
         )
         parser.add_argument(
@@ -106,3 +107,8 @@ class Command(BaseCommand):
             f"that certified it. Wrote {options['out']} with "
             f"{len(found.passport['anchors']):,} anchors."
         )
+        if found.by == "persona" and not options["by"]:
+            self.stdout.write(
+                "Every persona counts equally, because they have different numbers of items. To "
+                "count every item of a file of labels equally, use --by item."
+            )

@@ -32,7 +32,7 @@ class Command(BaseCommand):
         from annotation.prolific.api.transport import ProlificError
         from extras.own_answers.models import LaterWave
         from extras.own_answers.waves import invite_people, next_wave
-        from extras.own_answers.waves_on_prolific import invite_on_prolific
+        from extras.own_answers.waves_on_prolific import check_invitation, invite_on_prolific
         from studies.errors import StudyError
         from studies.models import Study
 
@@ -41,6 +41,8 @@ class Command(BaseCommand):
         if wave is None:
             named = options["items"] not in ("same", "other")
             try:
+                if options["invite"] and study.entry == Study.Entry.PROLIFIC:
+                    check_invitation(study)
                 made = next_wave(
                     study_id=study.pk,
                     slug=options["slug"],
@@ -50,8 +52,8 @@ class Command(BaseCommand):
                 )
             except ValidationError as error:
                 raise CommandError(explain(error)) from error
-            except StudyError as error:
-                raise CommandError(str(error)) from error
+            except (StudyError, ProlificError) as error:
+                raise CommandError(f"{error} No draft was created.") from error
             wave = LaterWave.objects.get(study=made)
             self.stdout.write(f"Created the draft “{made.slug}”, wave {wave.number}.")
         elif not options["invite"]:

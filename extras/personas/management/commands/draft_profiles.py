@@ -15,6 +15,7 @@ from judging.worker import runtime
 from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
+from studies.jobs.retry import waiting_job
 from studies.management.terminal import find_study
 
 
@@ -22,7 +23,8 @@ class Command(BaseCommand):
     help = (
         "Ask a judge to describe each persona that has earlier choices, in a few sentences. "
         "Editors review the texts on the page “Profile texts”; nothing changes until then. If "
-        "you repeat the command, it asks only about personas without a usable reply."
+        "you repeat the command, it asks only about personas without a usable reply, and with "
+        "--inline it does a job that no worker has started."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -44,12 +46,15 @@ class Command(BaseCommand):
                 f"No judge “{options['judge']}” can write texts. Judges that can: "
                 f"{names or 'none'}."
             )
+        budget = options["budget"]
         try:
-            job = request_drafts(
-                study_id=study.pk, judge=judge, budget=options["budget"], user=None
+            job = waiting_job(DraftingJob.objects.filter(study=study, judge=judge)) or (
+                request_drafts(study_id=study.pk, judge=judge, budget=budget, user=None)
             )
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
+        if budget is not None:
+            DraftingJob.objects.filter(pk=job.pk).update(budget=budget)
         if not options["inline"]:
             queue(write_profile_drafts, job.pk)
             self.stdout.write(f"A worker is asking about {job.drafts.count():,} personas.")

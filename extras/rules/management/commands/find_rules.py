@@ -17,6 +17,7 @@ from judging.worker import runtime
 from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
+from studies.jobs.retry import waiting_job
 from studies.management.terminal import find_study
 
 
@@ -24,7 +25,8 @@ class Command(BaseCommand):
     help = (
         "Search for rules that people follow more or less often than a run: on one half of the "
         "items, measured features and, with --judge, rules that a judge proposes; tested on the "
-        "other half. The page “Why they disagree” and the next report show them."
+        "other half. The page “Why they disagree” and the next report show them. Repeating the "
+        "command with --inline does a search that no worker has started."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -64,12 +66,16 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self._print_cost(judge and estimate_search(study, judge, options["items"]))
             return
+        to_read, budget = (options["items"] if judge else 0), options["budget"]
+        same = RuleSearch.objects.filter(run=run, judge=judge, to_read=to_read)
         try:
-            search = request_search(
-                run=run, judge=judge, budget=options["budget"], to_read=options["items"], user=None
+            search = waiting_job(same) or request_search(
+                run=run, judge=judge, budget=budget, to_read=to_read, user=None
             )
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
+        if budget is not None:
+            RuleSearch.objects.filter(pk=search.pk).update(budget=budget)
         if not options["inline"]:
             queue(search_rules, search.pk)
             self.stdout.write("A worker is searching for rules.")

@@ -213,7 +213,10 @@ def test_other_options_need_studies_of_their_own(tmp_path, engine, llm):
     llm.answer = lambda body, number: completion("A]] [[80]]")
     models = models_file(tmp_path, llm.url)
     args = ("--models", models, "--data", only(tmp_path, "pr"), "--variant", "code", "--inline")
+    reproduce(*args[:-1])
+    assert not llm.requests  # no worker has started it, so the same command does it inline
     reproduce(*args)
+    assert llm.requests
     other = ("--option", "pr.other=similar", "--option", "pr.similarity=tfidf")
 
     with pytest.raises(CommandError, match=r"(?s)other content.*another --prefix"):

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from analysis.data.dataset import load_dataset
 from analysis.report.added_files import ARTICLE_WRITERS
+from analysis.report.article import RightOf
 from extras.replication.released.article import certainty_bars, in_article
 from extras.replication.released.result_files import read_rows
 from tests.extras.replication.released.rows import ASKED_FIVE, ASKED_TIE, row, write_file
@@ -114,12 +116,65 @@ def test_the_articles_tables_have_its_order_its_models_and_the_variables_of_the_
     assert [each.title for each in found] == ["PR", "PRISM", "EC"]
     assert [each.variables for each in found] == [["Age", "Sex"], [], []]
     assert [run.model for run in found[1].runs] == ["GPT-4", "Command R+"]
-    # An edition names a file only where another one has the same cell.
-    rows["prism_no_persona_command-r-plus.jsonl"] = rows[
-        "prism_no_persona_command-r-plus_new.jsonl"
-    ]
-    models = [run.model for each in in_article(rows) for run in each.runs]
-    assert models == ["GPT-4", "GPT-4", "Command R+", "Command R+ (new)", "GPT-4"]
+
+
+def test_of_two_editions_of_a_file_the_articles_own_is_a_run_and_no_model_is_added(folder):
+    (path,) = folder.glob("prism_no_persona*")
+    rows = {path.name: read_rows(path), "prism_no_persona_command-r-plus.jsonl": read_rows(path)}
+
+    (found,) = in_article(rows)
+
+    (run,) = found.runs
+    assert run.model == "Command R+"
+    assert run.label.startswith("prism_no_persona_command-r-plus_new.jsonl, certainty from 1 to 5")
+    assert run.label.endswith("instead of prism_no_persona_command-r-plus.jsonl")
+
+
+def test_a_file_that_asked_for_a_certainty_is_compared_with_one_without_a_persona(folder):
+    write_file(folder, "prism_all_features_command-r-plus.jsonl", [row("A", "85", "A")])
+    rows = {path.name: read_rows(path) for path in folder.glob("prism_*_command*")}
+
+    (found,) = in_article(rows)
+
+    settings = {run.features: (run.setting, run.counts.overall.n) for run in found.runs}
+    # Of the two rows without a persona, one has a tie as its right answer.
+    assert settings == {"all": ("certainty", 1), "none": ("certainty", 1)}
+
+
+@pytest.mark.django_db
+def test_a_file_gives_the_same_numbers_in_the_article_as_when_it_is_imported(folder):
+    counts = pytest.importorskip("extras.documents.article.counts")
+    name = "prism_all_features_with_tie_all_features_gpt-4o.jsonl"
+    write_file(
+        folder,
+        name,
+        [
+            row(answer, "NA", truth, prompt=ASKED_TIE, question=f"Question {n}?")
+            for n, (answer, truth) in enumerate(["AA", "BA", "CC", "TA", "[B", "NC"])
+        ],
+    )
+    call_command("import_items", "pj", str(folder / name), create=True, stdout=io.StringIO())
+    call_command("import_judgments", "pj", str(folder / name), judge="GPT-4", stdout=io.StringIO())
+
+    (released,) = in_article({name: read_rows(folder / name)})
+    imported = counts.count_article(load_dataset("pj"))
+
+    (one,), (other,) = released.runs, imported.runs
+    assert one.counts.overall == other.counts.overall == RightOf.counted(2, 6)
+    assert one.unread == other.unread == 3
+
+
+def test_what_would_fill_a_table_is_a_file_or_was_never_released(folder):
+    tables = pytest.importorskip("extras.documents.article.tables")
+    write_file(folder, "ap_all_features_gpt-4o.jsonl", [row("A", "85", "A")])
+    rows = {path.name: read_rows(path) for path in folder.glob("*_*_*.jsonl")}
+
+    notes = {each.table.name: each.table.note for each in tables.article_tables(in_article(rows))}
+
+    missing, _, never = notes["table_1"].partition("Never asked, or not released: ")
+    assert "PRISM: prism_all_features_gpt-4o.jsonl" in missing
+    assert never == "PR: GPT-4 (tie); Command R+ (tie)."
+    assert "PRISM: prism_all_features_command-r-plus.jsonl" in notes["table_8"]
 
 
 @pytest.mark.nightly
