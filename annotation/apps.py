@@ -19,6 +19,7 @@ class AnnotationConfig(AppConfig):
         whole_studies.register_remover(study_parts.wait_for_answers)
         studies.follow_state(follow_state)
         items.follow_seats(quota_in_step)
+        items.register_viewers(study_parts.given_items)
         team.register(tokens_of_a_member)
         workbench.register()
         texts.register()

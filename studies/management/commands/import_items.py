@@ -67,6 +67,11 @@ class Command(BaseCommand):
         )
         add_skip_faulty(parser)
         parser.add_argument(
+            "--partial-profiles",
+            action="store_true",
+            help="annotators also get items of which no file has the person's whole profile",
+        )
+        parser.add_argument(
             "--like",
             type=Path,
             metavar="ITEMS",
@@ -129,6 +134,8 @@ class Command(BaseCommand):
                     create=options["create"],
                     dry_run=options["dry_run"],
                     replace=seen,
+                    skip_faulty=options["skip_faulty"],
+                    partial_profiles=options["partial_profiles"],
                     watch=bar,
                 )
         except BadOption as error:
@@ -149,6 +156,8 @@ class Command(BaseCommand):
             self.stderr.write(f"… and {left:,} more warnings.")
         self.stdout.write(str(report_on(files)))
         self.stdout.write(str(result))
+        if result.held_back:
+            self.stdout.write("To show them now: the same command with --partial-profiles.")
 
     def _confirmed(
         self, study: Study | None, files: Sequence[ReadItems], options: dict[str, Any]
