@@ -122,8 +122,8 @@ def read_judgments(
 ) -> JudgmentFile:
     """Read a whole file. Raises `Refused` with every fault, each with its line and remedy.
 
-    With `skip_faulty`, faulty rows are left out, and rows about items that the study lacks are
-    counted; `skipped` of the result has the faults. `scale` is that of the certainties; without it,
+    With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults. Many
+    rows about items that the study lacks are only counted. `scale` is that of the certainties; without it,
     a file with only low ones is refused.
     """
     for known in MORE:
@@ -135,9 +135,8 @@ def read_judgments(
             reader.faults.append(found.fault)
         else:
             reader.read(*found)
-    unknown = reader.judgments.without_item
-    if unknown and not reader.judgments:
-        reader.faults.append(without_items(unknown, unknown, file.name))
+    if reader.unknown and not reader.judgments and not reader.faults:
+        reader.faults.append(without_items(reader.unknown, reader.unknown, file.name))
     elif not reader.judgments and not reader.faults:
         message = "the file has no judgments."
         reader.faults.append(
@@ -152,15 +151,19 @@ def read_judgments(
     return reader.judgments
 
 
-def without_items(count: int, of: int, file: str) -> Fault:
-    """The fault of a file of which `count` rows are about items that the study does not have."""
+def without_items(count: int, of: int, file: str, *, first: int | None = None) -> Fault:
+    """The fault of a file of which `count` rows are about items that the study does not have.
+
+    `first` is the line of the first one.
+    """
     remedy = "Import the items of the same files first"
     if count < of:
         message = f"{count:,} of {of:,} judgments are about items that the study does not have."
-        remedy += ", or leave these rows out with --skip-faulty"
+        remedy += ", or leave these rows out"
     else:
         message = f"none of {of:,} judgments is about an item of the study."
-    return Fault(None, "item", "unknown item", message, f"{remedy}.", file=file)
+    line = None if count == of else first
+    return Fault(line, "item", "unknown item", message, f"{remedy}.", file=file)
 
 
 class _JudgmentReader:
@@ -174,6 +177,7 @@ class _JudgmentReader:
         self._file, self._item_keys = file, item_keys
         self._raters: set[str] = set()
         self._settings: set[str] = set()
+        self.unknown = 0  # rows about items that the study lacks
         self.faults = Faults(skip=skip)
         self.judgments = JudgmentFile()
 
@@ -188,7 +192,9 @@ class _JudgmentReader:
     def read(self, line: int, raw: Any) -> None:
         """Read one row as a judgment, or collect its faults."""
         row = AnswerRow(line, self._file, self._scale)
-        if self.faults.skip and isinstance(raw, Mapping) and row.is_unknown(raw, self._item_keys):
+        is_unknown = isinstance(raw, Mapping) and row.is_unknown(raw, self._item_keys)
+        self.unknown += is_unknown
+        if is_unknown and len(self.faults.skipped) >= LISTED:
             self.judgments.without_item += 1
         elif isinstance(raw, Mapping):
             judgment = self._judgment(row, raw)
@@ -314,7 +320,7 @@ class Imported:
     def __str__(self) -> str:
         known = f"; {self.known:,} already existed" if self.known else ""
         unknown = (
-            f" About items that the study does not have, and left out: {self.without_item:,}."
+            f" Left out, because the study does not have their items: {self.without_item:,}."
             if self.without_item
             else ""
         )

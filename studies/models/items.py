@@ -199,6 +199,9 @@ class Item(models.Model):
                 name="item_with_seats",
             ),
             models.Index(fields=["study", "split"], name="item_split_of_study"),
+            models.Index(
+                fields=["study"], condition=Q(is_held_back=True), name="item_held_back_of_study"
+            ),
         ]
 
     def __str__(self) -> str:

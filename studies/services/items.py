@@ -132,7 +132,7 @@ _viewers: list[Callable[[Study], Iterable[str]]] = []
 
 
 def register_viewers(find: Callable[[Study], Iterable[str]]) -> None:
-    """Add a function that finds the keys of items that somebody has seen; repeats change nothing."""
+    """Add a function that finds the keys of items that somebody has seen."""
     if find not in _viewers:
         _viewers.append(find)
 

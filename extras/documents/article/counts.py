@@ -3,9 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import Dataset, Floats, RunData
-from analysis.data.verdicts import Ints, people_verdicts, run_verdicts
+from analysis.data.arrays import CHOICES, MISSING, Dataset, Floats, RunData
+from analysis.data.verdicts import Ints, Verdicts, people_verdicts, run_options, run_verdicts
 from analysis.report.article import ArticleData, ArticleRun, ByCertainty, RightOf, certainty_bars
+from judging.runs.imports import OWN_TRUTHS
 
 Rows = npt.NDArray[np.bool_]
 
@@ -38,7 +39,7 @@ def count_article(data: Dataset, threshold: int | None = None) -> ArticleData:
 
 def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> ArticleRun:
     found = run_verdicts(data, run)
-    correct, certainty = found.correct, found.certainty
+    correct, certainty = _by_own_file(data, run, found), found.certainty
     way = [word for word, usual in zip(run.way, ("", "observer"), strict=True) if word != usual]
     model = f"{run.judge} ({', '.join(way)})" if way else run.judge
     seen = np.where(per_item > 0, correct, -1)
@@ -54,6 +55,18 @@ def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> Article
         repeated=by_certainty(correct[each], certainty[each], threshold),
         bars=certainty_bars(correct, certainty),
     )
+
+
+def _by_own_file(data: Dataset, run: RunData, found: Verdicts) -> Ints:
+    """Which answers are right; for an imported run by the right answers of its own file."""
+    own = run.parameters.get(OWN_TRUTHS, {})
+    correct = found.correct.copy()
+    for index, item in enumerate(data.items):
+        if item.key in own and found.answer[index] >= 0:
+            truth = CHOICES.index(own[item.key])
+            is_scored = truth < run_options(run)
+            correct[index] = found.answer[index] == truth if is_scored else MISSING
+    return correct
 
 
 def by_certainty(correct: Ints, certainty: Floats, threshold: float) -> ByCertainty:

@@ -8,7 +8,7 @@ item.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from extras.replication.released.result_files import ResultName
@@ -363,11 +363,13 @@ def read_judgments(file: File, study: Study, skip_faulty: bool) -> JudgmentFile:
     items = {i.key: i for i in Item.objects.filter(study=study).select_related("persona")}
     about = [aligned(row, items[row.item_id].r1) for row in released if row.item_id in items]
     judgments = JudgmentFile()
-    judgments.without_item = len(released) - len(about)
-    if judgments.without_item and not (skip_faulty and about):
-        faults.append(without_items(judgments.without_item, len(released), file.name))
+    unknown = [row.line for row in released if row.item_id not in items]
+    if unknown and not (skip_faulty and about):
+        found = without_items(len(unknown), len(released), file.name, first=unknown[0])
+        faults.append(found)
     if faults:
         raise Refused(faults)
+    judgments.without_item = len(unknown)
     seen = Counter[tuple[str, str]]()
     for row in about:
         item = items[row.item_id]

@@ -38,8 +38,8 @@ class FileFormat:
 
     `own_answer` names the column that is read as first_person, or "". `read` yields raw items with
     their lines from a bundle; it gets that column, and appends the faults of the bundle's other
-    files to its second argument. `is_released`: rows of one id are one item, whose sides and profile
-    may vary between them.
+    files to its second argument. `is_released`: rows of one id are one item, whose sides and
+    profile may vary between them.
     """
 
     name: str
@@ -314,8 +314,8 @@ def report_on(files: Sequence[ReadItems]) -> ImportReport:
         ("Only two responses", _further_responses(files)),
         ("Changed", _counts(_summed(file.notes for file in files))),
         ("Ties found", f"{sum(found):,}" if found else ""),
-        ("Personas", f"{len(items.personas):,}"),
-        ("Only a part of the profile", f"{items.partial:,} items" if items.partial else ""),
+        ("Personas", f"{len(items.personas) - len(items.partial):,}"),
+        ("Only a part of the profile", _partial(items)),
         ("Person's own answer", _labels(items.labels)),
         ("Characters (median, 95 %, longest)", _lengths(items)),
         (_SECONDS, _seconds(files)),
@@ -349,6 +349,13 @@ def _counts(counts: Counter[str]) -> str:
 
 def _labels(counts: Counter[str]) -> str:
     return ", ".join(f"{_LABELS[label]}: {counts[label]:,}" for label in _LABELS if counts[label])
+
+
+def _partial(facts: ItemFacts) -> str:
+    """How many items have a part of a profile, and how many such parts there are."""
+    if not facts.partial:
+        return ""
+    return f"items {facts.partial.total():,}, parts of profiles {len(facts.partial):,}"
 
 
 def _lengths(facts: ItemFacts) -> str:

@@ -318,7 +318,8 @@ class ItemFacts:
         # How many items need the same effort of annotators, who see all texts of the persona.
         self.efforts = Counter[Effort]()
         self.personas: dict[str, int] = {}
-        self.partial = 0  # items with a part of a profile
+        # Items with only a part of a profile, by that part.
+        self.partial = Counter[str]()
         self.first: list[ItemRecord] = []
 
     def note(self, item: ItemRecord) -> None:
@@ -334,7 +335,8 @@ class ItemFacts:
         if item.persona.key not in self.personas:
             self.personas[item.persona.key] = _length(item.persona)
         self.efforts[_effort(item, self.personas[item.persona.key])] += 1
-        self.partial += item.is_partial
+        if item.is_partial:
+            self.partial[item.persona.key] += 1
         if len(self.first) < PREVIEWED:
             self.first.append(item)
 

@@ -15,7 +15,7 @@ from studies.importers.items.item_bundle import ImportOptions, ReadItems, report
 from studies.importers.items.storage import counts, import_items
 from studies.importers.items.validation import ROW_OPTIONS
 from studies.importers.sets import data_sets
-from studies.management.terminal import add_skip_faulty, explain, progress_bar
+from studies.management.terminal import add_skip_faulty, explain, progress_bar, skip_hint
 from studies.media.delivered import PACK_THEM
 from studies.models import Item, Study, Task
 
@@ -143,7 +143,7 @@ class Command(BaseCommand):
         except Refused as error:
             is_alone = any(fault.remedy == PACK_THEM for fault in error.faults)
             also = "\nOr name the folder with the files: --media FOLDER." if is_alone else ""
-            raise CommandError(f"{names}: {error}{also}") from error
+            raise CommandError(f"{names}: {error}{also}{skip_hint(error, options)}") from error
         except ValidationError as error:
             raise CommandError(explain(error)) from error
         except UnknownStudy as error:
