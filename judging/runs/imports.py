@@ -123,8 +123,8 @@ def read_judgments(
     """Read a whole file. Raises `Refused` with every fault, each with its line and remedy.
 
     With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults. Many
-    rows about items that the study lacks are only counted. `scale` is that of the certainties; without it,
-    a file with only low ones is refused.
+    rows about items that the study lacks are only counted. `scale` is that of the certainties;
+    without it, a file with only low ones is refused.
     """
     for known in MORE:
         if known.matches(file):

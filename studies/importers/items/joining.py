@@ -28,7 +28,8 @@ _TEXT = 40  # characters of a response in a message
 _UNIQUE = 20
 _NUMBER = re.compile(r"_\d+$")
 _UNKNOWN = {"first_person": "", "first_person_source": "unknown"}
-REMEDY = "Keep one of the rows, or leave faulty rows out: the item then has no right answer."
+_KEEP_ONE = "Keep one of the rows, or leave faulty rows out: the item then has no right answer."
+KEPT = "Leave faulty rows out: the item keeps the study's right answer."
 
 # The facts of a profile: feature and value, without the numbers of repeated features.
 Facts = frozenset[tuple[str, str]]
@@ -128,10 +129,11 @@ def _contradicting_truths(rows: list[ItemRecord]) -> Iterator[Fault]:
     for row in stated[1:]:
         if row.values["first_person"] != stated[0].values["first_person"]:
             where = _where(stated[0], row)
-            yield truth_fault(row, f"{where}, which shows the same item", stated[0].values)
+            where = f"{where}, which shows the same item"
+            yield truth_fault(row, where, stated[0].values, remedy=_KEEP_ONE)
 
 
-def truth_fault(row: ItemRecord, where: str, known: Mapping[str, Any]) -> Fault:
+def truth_fault(row: ItemRecord, where: str, known: Mapping[str, Any], *, remedy: str) -> Fault:
     """The fault of a row whose right answer is another one than that of the `known` item."""
     alike = alike_sides(row, known)
     return Fault(
@@ -140,7 +142,7 @@ def truth_fault(row: ItemRecord, where: str, known: Mapping[str, Any]) -> Fault:
         "item has two truths",
         f"ground_truth contradicts {where}: {truth_words(alike.values, known['first_person'])} "
         f"there, {truth_words(alike.values, alike.values['first_person'])} here.",
-        REMEDY,
+        remedy,
         row.key,
         row.file,
         item=row.key,

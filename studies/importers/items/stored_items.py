@@ -6,6 +6,7 @@ from dataclasses import replace
 from studies.importers.files.faults import Faults, Refused
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.joining import (
+    KEPT,
     Profiles,
     alike_sides,
     contradict,
@@ -55,7 +56,7 @@ class ReleasedItems:
                 if contradict(mine, theirs):
                     self.faults.append(profile_fault(item, there, known.persona))
                 elif _differ(alike, known.values):
-                    self.faults.append(truth_fault(item, there, known.values))
+                    self.faults.append(truth_fault(item, there, known.values, remedy=KEPT))
                 elif theirs < mine or (theirs == mine and known.is_partial > item.is_partial):
                     fuller = with_profile(known, item.persona, partial=item.is_partial)
                     self._fuller[item.key] = fuller
