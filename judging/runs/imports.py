@@ -19,6 +19,7 @@ from judging.runs.start import parameters_key
 from studies import personas as feature_sets
 from studies.additions import Additions
 from studies.importers.files.answer_rows import (
+    UNKNOWN_ITEM,
     AnswerRow,
     KeptRows,
     ScaleRange,
@@ -163,7 +164,7 @@ def without_items(count: int, of: int, file: str, *, first: int | None = None) -
     else:
         message = f"none of {of:,} judgments is about an item of the study."
     line = None if count == of else first
-    return Fault(line, "item", "unknown item", message, f"{remedy}.", file=file)
+    return Fault(line, "item", UNKNOWN_ITEM, message, f"{remedy}.", file=file)
 
 
 class _JudgmentReader:

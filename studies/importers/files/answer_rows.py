@@ -30,6 +30,9 @@ def scale_of(text: str) -> ScaleRange | None:
     return scale if scale[0] < scale[1] else None
 
 
+UNKNOWN_ITEM = "unknown item"  # a rule of faults
+
+
 def percent(value: float, scale: ScaleRange) -> float | None:
     """A certainty from 1 to 100; None outside its scale. A step counts as its middle."""
     low, high = scale
@@ -71,7 +74,7 @@ class AnswerRow(ImportRow):
         elif key not in known:
             self.fault(
                 "item_id",
-                "unknown item",
+                UNKNOWN_ITEM,
                 f"item “{key[:120]}” is not in the study.",
                 "Import the items first, or correct the id.",
                 value=key,
