@@ -114,7 +114,7 @@ def test_rows_that_conflict_with_the_study_or_another_file_are_left_out_on_reque
     one = read(jsonl(raw_item(1, question="Else?"), raw_item(2)))
     other = read(
         jsonl(
-            raw_item(2, question="Other?"),
+            raw_item(2, question="Other?", persona={"id": "p7", "text": "Short."}),
             raw_item(3),
             raw_item(4, persona={"id": "p2", "text": "Tall."}),
             raw_item(5, persona=changed),
