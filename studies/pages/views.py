@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.db.models import Max
+from django.db.models import Count, Max, Subquery
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
@@ -128,15 +128,17 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
             shown = show_partial_profiles(study_id=study.pk, user=user)
             messages.success(request, f"Annotators get {shown:,} more items.")
         return redirect("studies:items", slug)
-    held_back = Item.objects.filter(study=study, is_held_back=True).count()
     search = request.GET.get("search", "").strip()
     split = request.GET.get("split", "")
     sort = request.GET.get("sort", "")
     sort = sort if sort in ITEM_SORTS else ""
     found = find_items(study, search=search, split=split, sort=sort)
+    held_back = Item.objects.filter(study=study, is_held_back=True).order_by().values("study")
+    found = found.annotate(held_back=Subquery(held_back.values(n=Count("pk"))))
     found = found.defer("r1", "r2", "metadata")
     items = LongList(found, _PER_PAGE, name="items", key=(study.pk, study.version, split, search))
     page = items.get_page(request.GET.get("page"))
+    first = next(iter(page.object_list), None)
     context = {
         "study": study,
         "page": page,
@@ -145,7 +147,7 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
         "splits": Item.Split.choices,
         "sort": sort,
         "sorts": ITEM_SORTS.items(),
-        "held_back": held_back_words(held_back) if held_back else "",
+        "held_back": held_back_words(first.held_back) if first and first.held_back else "",
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
         "place": urlencode({"list": "items", "search": search, "split": split}),
     }
