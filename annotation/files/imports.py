@@ -14,6 +14,7 @@ from django.utils.dateparse import parse_datetime
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.services.identities import imported_hashes
 from studies.importers.files.answer_rows import (
+    UNKNOWN_ITEM,
     AnswerRow,
     KeptRows,
     ScaleRange,
@@ -22,7 +23,7 @@ from studies.importers.files.answer_rows import (
     unclear_scale,
 )
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault, Faults, Refused, same_id, skipped_rows
+from studies.importers.files.faults import LISTED, Fault, Faults, Refused, same_id, skipped_rows
 from studies.importers.files.lines import BadLine
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import DataSet, Files, SetFile, Tally, columns_of
@@ -128,8 +129,9 @@ def read_answers(
     answers.skipped = reader.faults.skipped
     if not answers and not reader.faults and not answers.left_out:
         message, remedy = "the file has no answers.", "Write one per line."
-        if answers.without_item:
-            message = f"none of {answers.without_item:,} answers is about an item of the study."
+        unknown = sum(fault.rule == UNKNOWN_ITEM for fault in answers.skipped)
+        if unknown := unknown + answers.without_item:
+            message = f"none of {unknown:,} answers is about an item of the study."
             remedy = "Import the items of the file first."
         reader.faults.append(Fault(None, "", "no answers", message, remedy, file=file.name))
     if reader.faults:
@@ -179,6 +181,8 @@ class _AnswerReader:
             row.fault("", "not an object", "the line is not a JSON object.", "Write one answer.")
         elif raw.get("standing") in NOT_COUNTED or raw.get("excluded") in TRUE:
             self.answers.left_out += 1
+        elif len(self.faults.skipped) >= LISTED and row.is_unknown(raw, self.item_keys):
+            self.answers.without_item += 1
         else:
             answer = self._answer(row, raw)
             if not row.faults:

@@ -1,6 +1,6 @@
 """The annotators' part of a study, for copying and deleting it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from annotation.models import (
     Annotation,
@@ -24,6 +24,12 @@ def copy_questions(study: Study, copy: Study) -> None:
     copy_rows(ComprehensionQuestion.objects.filter(study=study), study_id=copy.pk)
     groups = QuotaGroup.objects.filter(study=study)
     copy_rows(groups, study_id=copy.pk, reserved=0, completed=0)
+
+
+def given_items(study: Study) -> Iterable[str]:
+    """The keys of the items that annotators were given."""
+    found = Assignment.objects.filter(annotator__study=study).order_by()
+    return found.values_list("item__key", flat=True).distinct()
 
 
 def content_of(study: Study) -> StudyContent:

@@ -19,6 +19,7 @@ from judging.runs.start import parameters_key
 from studies import personas as feature_sets
 from studies.extra import Kind
 from studies.importers.files.answer_rows import (
+    UNKNOWN_ITEM,
     AnswerRow,
     KeptRows,
     ScaleRange,
@@ -26,7 +27,7 @@ from studies.importers.files.answer_rows import (
     unclear_scale,
 )
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
+from studies.importers.files.faults import LISTED, Fault, Faults, Refused, skipped_rows
 from studies.importers.files.lines import BadLine
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze, lock_study, record
@@ -38,6 +39,8 @@ REQUIRED = ("item_id", "choice")
 _NO_VERDICT = ("unparseable", "refused", "skipped", "error")
 _STATUSES = ("ok", "regenerated", *_NO_VERDICT)
 MOST_SAMPLES = 100
+# The key of a run's parameters with the right answers of its own file, where the study has others.
+OWN_TRUTHS = "own_truths"
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,11 @@ class ImportedJudgment:
 
 
 class JudgmentFile:
-    """The judgments of a file, on disk; setting and features as stated in it or visible from it."""
+    """The judgments of a file, on disk; setting and features as stated in it or visible from it.
+
+    `without_item` counts judgments about items that the study lacks, `truths` has the right answers
+    of the file where they are not those of the study, by item.
+    """
 
     def __init__(self) -> None:
         self._rows = KeptRows()
@@ -68,6 +75,8 @@ class JudgmentFile:
         self.feature_keys: list[str] | None = None  # None: all features
         self.samples = 1
         self.skipped: list[Fault] = []
+        self.without_item = 0
+        self.truths: dict[str, str] = {}
         self.has_ties = self.has_certainties = False
 
     def keep(self, row: ImportedJudgment) -> ImportedJudgment | None:
@@ -91,11 +100,14 @@ class JudgmentFile:
 
 @dataclass(frozen=True)
 class JudgmentFormat:
-    """A format of files of judgments that an extra reads. `read` raises `Refused`."""
+    """A format of files of judgments that an extra reads.
+
+    `read` gets the file, the study, and whether faulty rows are left out. It raises `Refused`.
+    """
 
     name: str
     matches: Callable[[File], bool]
-    read: Callable[[File, Study], JudgmentFile]
+    read: Callable[[File, Study, bool], JudgmentFile]
 
 
 MORE: Kind[JudgmentFormat] = Kind("importers", "judgments")
@@ -111,19 +123,22 @@ def read_judgments(
 ) -> JudgmentFile:
     """Read a whole file. Raises `Refused` with every fault, each with its line and remedy.
 
-    With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults. `scale`
-    is that of the certainties; without it, a file with only low ones is refused.
+    With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults. Many
+    rows about items that the study lacks are only counted. `scale` is that of the certainties;
+    without it, a file with only low ones is refused.
     """
     for known in MORE:
         if known.matches(file):
-            return known.read(file, study)
+            return known.read(file, study, skip_faulty)
     reader = _JudgmentReader(file.name, item_keys, skip=skip_faulty, scale=scale)
     for found in read_answer_rows(file, required=REQUIRED):
         if isinstance(found, BadLine):
             reader.faults.append(found.fault)
         else:
             reader.read(*found)
-    if not reader.judgments and not reader.faults:
+    if reader.unknown and not reader.judgments and not reader.faults:
+        reader.faults.append(without_items(reader.unknown, reader.unknown, file.name))
+    elif not reader.judgments and not reader.faults:
         message = "the file has no judgments."
         reader.faults.append(
             Fault(None, "", "no judgments", message, "Write one a line.", file=file.name)
@@ -137,6 +152,21 @@ def read_judgments(
     return reader.judgments
 
 
+def without_items(count: int, of: int, file: str, *, first: int | None = None) -> Fault:
+    """The fault of a file of which `count` rows are about items that the study does not have.
+
+    `first` is the line of the first one.
+    """
+    remedy = "Import the items of the same files first"
+    if count < of:
+        message = f"{count:,} of {of:,} judgments are about items that the study does not have."
+        remedy += ", or leave these rows out"
+    else:
+        message = f"none of {of:,} judgments is about an item of the study."
+    line = None if count == of else first
+    return Fault(line, "item", UNKNOWN_ITEM, message, f"{remedy}.", file=file)
+
+
 class _JudgmentReader:
     """Turns the rows of one file into judgments and collects their faults."""
 
@@ -148,6 +178,7 @@ class _JudgmentReader:
         self._file, self._item_keys = file, item_keys
         self._raters: set[str] = set()
         self._settings: set[str] = set()
+        self.unknown = 0  # rows about items that the study lacks
         self.faults = Faults(skip=skip)
         self.judgments = JudgmentFile()
 
@@ -162,7 +193,11 @@ class _JudgmentReader:
     def read(self, line: int, raw: Any) -> None:
         """Read one row as a judgment, or collect its faults."""
         row = AnswerRow(line, self._file, self._scale)
-        if isinstance(raw, Mapping):
+        is_unknown = isinstance(raw, Mapping) and row.is_unknown(raw, self._item_keys)
+        self.unknown += is_unknown
+        if is_unknown and len(self.faults.skipped) >= LISTED:
+            self.judgments.without_item += 1
+        elif isinstance(raw, Mapping):
             judgment = self._judgment(row, raw)
             if not row.faults:
                 self._keep(row, judgment)
@@ -280,14 +315,36 @@ class Imported:
     new: int
     known: int
     skipped: tuple[Fault, ...] = ()
+    without_item: int = 0
+    other_truths: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         known = f"; {self.known:,} already existed" if self.known else ""
-        return (
-            f"Imported {self.new:,} judgments of “{self.run.judge.name}” "
-            f"({self.run.setting}, features {self.run.features}){known}."
-            f"{skipped_rows(self.skipped)}"
+        unknown = (
+            f" Left out, because the study does not have their items: {self.without_item:,}."
+            if self.without_item
+            else ""
         )
+        return "\n".join(
+            [
+                f"Imported {self.new:,} judgments of “{self.run.judge.name}” "
+                f"({self.run.setting}, features {self.run.features}){known}.{unknown}"
+                f"{skipped_rows(self.skipped)}",
+                *self._other_truths(),
+            ]
+        )
+
+    def _other_truths(self) -> Iterator[str]:
+        """What the file says otherwise than the study, where they differ in right answers."""
+        if not self.other_truths:
+            return
+        yield (
+            f"Right answers that differ from the study's: {len(self.other_truths):,}. The "
+            "article's tables count this run by its own file, reports by the study."
+        )
+        yield from (f"  {each}" for each in self.other_truths[:LISTED])
+        if (left := len(self.other_truths) - LISTED) > 0:
+            yield f"  and {left:,} more"
 
 
 @transaction.atomic
@@ -311,7 +368,8 @@ def import_judgments(
     check_name("judge", judge_name)
     file = file.once()
     study = lock_study(study_id)
-    items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
+    there = list(Item.objects.filter(study=study).values_list("key", "pk", "first_person"))
+    items = {key: pk for key, pk, _ in there}
     content = read_judgments(
         file, study=study, item_keys=items, skip_faulty=skip_faulty, scale=scale
     )
@@ -329,9 +387,24 @@ def import_judgments(
         record(study, "judgments imported", run=run.public_id, judge=judge.name, new=storage.new)
     if content.samples > run.samples:
         JudgeRun.objects.filter(pk=run.pk).update(samples=content.samples)
-    skipped = (*content.skipped, *storage.faults.skipped)
-    known = len(content) - storage.new - len(storage.faults.skipped)
-    return Imported(run, storage.new, known, skipped)
+    if content.truths:
+        truths = {**run.parameters.get(OWN_TRUTHS, {}), **content.truths}
+        run.parameters = {**run.parameters, OWN_TRUTHS: truths}
+        run.save(update_fields=["parameters"])
+    return Imported(
+        run,
+        new=storage.new,
+        known=len(content) - storage.new - len(storage.faults.skipped),
+        skipped=(*content.skipped, *storage.faults.skipped),
+        without_item=content.without_item,
+        other_truths=tuple(_differing(content.truths, {key: truth for key, _, truth in there})),
+    )
+
+
+def _differing(own: Mapping[str, str], known: Mapping[str, str]) -> Iterator[str]:
+    words = dict(Item.FirstPerson.choices)
+    for key, truth in sorted(own.items()):
+        yield f"item “{key}”: {words[truth]} in the file, {words[known[key]]} in the study"
 
 
 class _JudgmentStorage:

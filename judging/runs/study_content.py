@@ -1,6 +1,6 @@
 """The judges' side of a study: launch checks, deletion, and judgments about a person."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -60,6 +60,12 @@ def texts_to_judges(study: Study) -> list[LaunchCheck]:
         "it. Check these items, or measure its effect with the bias probe “injection”."
     )
     return [LaunchCheck(words, True, fix=reverse("studies:item", args=[study.slug, key]))]
+
+
+def asked_items(study: Study) -> Iterable[str]:
+    """The keys of the items that judges were asked about here; imported judgments ask nobody."""
+    found = Judgment.everything.filter(run__study=study, run__is_imported=False).order_by()
+    return found.values_list("item__key", flat=True).distinct()
 
 
 def _away(judge: Judge) -> list[str]:

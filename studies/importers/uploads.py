@@ -92,7 +92,14 @@ def import_paths(
 ) -> tuple[ImportResult, ImportReport]:
     """Import files during the request. Raises `Refused` or `StudyError`."""
     files = read_paths(paths, reading)
-    result = import_items(slug, files, dry_run=dry_run, replace=replace, user=user)
+    result = import_items(
+        slug,
+        files,
+        dry_run=dry_run,
+        replace=replace,
+        skip_faulty=reading.skip_faulty,
+        user=user,
+    )
     _follow(result)
     return result, report_on(files)
 
@@ -214,11 +221,17 @@ def _import_files(job: ImportJob, folder: Path, progress: JobProgress) -> dict[s
     replace = reading.pop("replace", None)
     reading.pop("upload", None)
     watch = Steps(progress, total=0, share=ROWS_READ - 1, sentence=_reading_sentence)
-    files = read_paths(paths, ImportOptions(**reading), watch=watch)
+    how = ImportOptions(**reading)
+    files = read_paths(paths, how, watch=watch)
     progress(ROWS_READ, "Storing the items of the file.")
     progress.store()  # on SQLite no heartbeat can be stored before the items are
     result = import_items(
-        job.study.slug, files, dry_run=job.dry_run, replace=replace, user=job.requested_by
+        job.study.slug,
+        files,
+        dry_run=job.dry_run,
+        replace=replace,
+        skip_faulty=how.skip_faulty,
+        user=job.requested_by,
     )
     _follow(result)
     report = report_on(files)

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from studies.importers.files.answer_rows import ScaleRange, scale_of
+from studies.importers.files.faults import Refused
 from studies.models import Study
 from studies.services.extras import turn_on
 
@@ -54,6 +55,14 @@ def add_skip_faulty(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
     )
+
+
+def skip_hint(error: Refused, options: dict[str, Any]) -> str:
+    """A line that names the option, if it can leave out all rows that a file is refused for."""
+    are_rows = all(fault.line is not None and not fault.ends_reading for fault in error.faults)
+    if options["skip_faulty"] or not are_rows:
+        return ""
+    return "\nTo leave the faulty rows out: --skip-faulty."
 
 
 def add_scale(parser: ArgumentParser) -> None:

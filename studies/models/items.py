@@ -142,6 +142,12 @@ class Item(models.Model):
     answered = models.PositiveSmallIntegerField(default=0, editable=False)
     # The probability with which it was drawn for annotators by a judge's certainty; null otherwise.
     draw_probability = models.FloatField(null=True, blank=True, editable=False)
+    is_held_back = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text="Only a part of the profile is known, and nobody agreed to show it to people.",
+    )
     left_out_reason = models.TextField(blank=True, editable=False)
     shuffle_key = models.BigIntegerField(default=shuffle_key, editable=False)
     created_at = clock.MomentField(auto_now_add=True)
@@ -193,6 +199,9 @@ class Item(models.Model):
                 name="item_with_seats",
             ),
             models.Index(fields=["study", "split"], name="item_split_of_study"),
+            models.Index(
+                fields=["study"], condition=Q(is_held_back=True), name="item_held_back_of_study"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -7,21 +7,24 @@ from datetime import datetime
 from typing import Any, cast
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.db.models import Max
+from django.db.models import Count, Max, Subquery
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
-from django.views.decorators.http import require_GET, require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
+from studies.importers.items.storage import held_back_words
 from studies.media.content import ENDINGS
 from studies.media.storage import open_file
-from studies.models import Item, MediaFile, Study, StudyLog
-from studies.pages.listing import ARCHIVED, ITEM_SORTS, SORTS, find_items, list_studies
+from studies.models import Item, MediaFile, Membership, Study, StudyLog
+from studies.pages.listing import ARCHIVED, ITEM_SORTS, SORTS, find_items, list_studies, role_of
 from studies.pages.responses import LongList, csv_response
 from studies.pages.workbench import LIST_PARTS, ListCell, column_cells
 from studies.selectors import get_study
+from studies.services.items import show_partial_profiles
 
 
 @dataclass(frozen=True)
@@ -105,19 +108,33 @@ def list_page(request: HttpRequest) -> HttpResponse:
     return render(request, "studies/list.html", context)
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 @login_required
 def items(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the items with their answers, by key, with search and filters."""
-    study = get_study(request.user, slug)
+    """List the items with their answers, by key, with search and filters.
+
+    An editor sends `partial_profiles` to agree that annotators get the items that are held back.
+    """
+    sending = request.method == "POST"
+    role = Membership.Role.EDITOR if sending else Membership.Role.VIEWER
+    study = get_study(request.user, slug, role=role)
+    if sending:
+        if "partial_profiles" in request.POST:
+            user = cast(User, request.user)
+            shown = show_partial_profiles(study_id=study.pk, user=user)
+            messages.success(request, f"Annotators get {shown:,} more items.")
+        return redirect("studies:items", slug)
     search = request.GET.get("search", "").strip()
     split = request.GET.get("split", "")
     sort = request.GET.get("sort", "")
     sort = sort if sort in ITEM_SORTS else ""
     found = find_items(study, search=search, split=split, sort=sort)
+    held_back = Item.objects.filter(study=study, is_held_back=True).order_by().values("study")
+    found = found.annotate(held_back=Subquery(held_back.values(n=Count("pk"))))
     found = found.defer("r1", "r2", "metadata")
     items = LongList(found, _PER_PAGE, name="items", key=(study.pk, study.version, split, search))
     page = items.get_page(request.GET.get("page"))
+    first = next(iter(page.object_list), None)
     context = {
         "study": study,
         "page": page,
@@ -126,6 +143,8 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
         "splits": Item.Split.choices,
         "sort": sort,
         "sorts": ITEM_SORTS.items(),
+        "held_back": held_back_words(first.held_back) if first and first.held_back else "",
+        "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
         "place": urlencode({"list": "items", "search": search, "split": split}),
     }
     return render(request, "studies/items.html", context)

@@ -123,6 +123,15 @@ def sample_by_topic(
 FOLLOWERS: Kind[Callable[[Study], Callable[[], None]]] = Kind("events", "seats")
 
 
+# The keys of items that somebody, or a model, has seen.
+SEEN: Kind[Callable[[Study], Iterable[str]]] = Kind("holdings", "seen_items")
+
+
+def shown_items(study: Study) -> set[str]:
+    """The keys of the items that people were given, or that judges were asked about here."""
+    return {key for find in SEEN for key in find(study)}
+
+
 @contextmanager
 def seats_changing(study: Study) -> Iterator[None]:
     """Let what depends on the seats of a locked study follow the change in the block."""
@@ -138,10 +147,10 @@ def seat_items(study: Study) -> int:
     The caller holds the study's lock. Sampled items stay sampled once the study is frozen or an
     annotator has a seat there; before that the sample is drawn again. Items drawn by a judge's
     certainty stay drawn until the sample size changes or items are added. Where annotators see
-    whole sets, only one item of each set gets seats.
+    whole sets, only one item of each set gets seats. Items that are held back get none.
     """
     n = study.annotations_per_item
-    own = Item.objects.filter(study=study)
+    own = Item.objects.filter(study=study, is_held_back=False)
     if study.draw:
         if _draw_holds(study):
             open_items = own.filter(seats_needed__gt=0)
@@ -171,6 +180,24 @@ def seat_items(study: Study) -> int:
     _set_seats(study, [k for k, _, needed, _ in items if k in chosen and needed != n], n)
     _set_seats(study, [k for k, _, needed, _ in items if k not in chosen and needed], 0)
     return len(chosen)
+
+
+@transaction.atomic
+def show_partial_profiles(*, study_id: int, user: User | None = None) -> int:
+    """Let annotators get the items that are held back, and return their number."""
+    study = lock_study(study_id)
+    with seats_changing(study):
+        shown = release_items(study, user=user)
+        seat_items(study)
+    return shown
+
+
+def release_items(study: Study, *, user: User | None) -> int:
+    """Hold no item back any more; the caller holds the study's lock and opens the seats."""
+    shown = Item.everything.filter(study=study, is_held_back=True).update(is_held_back=False)
+    if shown:
+        record(study, "partial profiles shown", user=user, items=shown)
+    return shown
 
 
 def _shown_by_another(study: Study) -> set[str]:
@@ -231,6 +258,11 @@ def store_draw(
             "about a pair. Show sets in pairs, or let the items be drawn at random."
         )
     own = Item.objects.filter(study=study)
+    if held_back := own.filter(is_held_back=True).count():
+        raise StudyError(
+            f"{held_back:,} items have only a part of a profile and are held back, but a draw is "
+            "among all items. Agree to show them on the page of items first."
+        )
     own.update(draw_probability=None, seats_needed=0)
     alike: dict[float, list[str]] = defaultdict(list)
     for key, probability in probabilities.items():

@@ -39,6 +39,15 @@ def refusal(study: Study, text: str) -> str:
     return str(refused.value)
 
 
+def test_any_number_of_answers_about_other_items_can_be_left_out(study):
+    rows = "".join(f"r1,other{n},r1,50,,,\n" for n in range(1_500))
+    file = File("answers.csv", (HEADER + rows + "r1,i1,r1,50,,,\n").encode())
+
+    result = import_annotations(study_id=study.pk, file=file, skip_faulty=True)
+
+    assert (result.added, len(result.skipped), result.without_item) == (1, 100, 1_400)
+
+
 def test_imported_answers_hold_no_seats_and_freeze_the_study(study):
     rows = "".join(f"r{n},i1,r1,{50 + n},900,r2,2026-05-20T11:03:00Z\n" for n in range(5))
 

@@ -226,6 +226,17 @@ def test_faulty_rows_are_left_out_on_request_and_listed(study):
     assert bring(study, text, name="f.csv", skip_faulty=True).new == 0
 
 
+def test_any_number_of_judgments_about_other_items_can_be_left_out(study):
+    rows = [{"item_id": f"other{n}", "choice": "r1"} for n in range(1_500)]
+
+    result = bring(study, [*rows, {"item_id": "a", "choice": "r1"}], skip_faulty=True)
+
+    assert (result.new, len(result.skipped), result.without_item) == (1, 100, 1_400)
+    assert "because the study does not have their items: 1,400." in str(result)
+    with pytest.raises(Refused, match="none of 1,500 judgments is about an item of the study"):
+        bring(study, rows, skip_faulty=True)
+
+
 def test_a_list_of_judgments_names_the_entry_of_a_fault(study):
     rows = [{"item_id": "a", "choice": "r1"}, {"item_id": "b", "choice": "x"}]
 

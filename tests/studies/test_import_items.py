@@ -107,6 +107,29 @@ def test_a_persona_with_other_content_refuses_the_file():
     assert Item.objects.count() == 1
 
 
+def test_rows_that_conflict_with_the_study_or_another_file_are_left_out_on_request():
+    study = make_study()
+    put(study, raw_item(1))
+    changed = {"id": "p1", "features": [{"key": "age", "value": "18-24"}]}
+    one = read(jsonl(raw_item(1, question="Else?"), raw_item(2)))
+    other = read(
+        jsonl(
+            raw_item(2, question="Other?", persona={"id": "p7", "text": "Short."}),
+            raw_item(3),
+            raw_item(4, persona={"id": "p2", "text": "Tall."}),
+            raw_item(5, persona=changed),
+        ),
+        name="more.jsonl",
+    )
+
+    result = import_items(study.slug, [one, other], skip_faulty=True)
+
+    assert (result.created, len(result.skipped)) == (2, 4)
+    assert set(Item.objects.values_list("key", flat=True)) == {"x1", "x2", "x3"}
+    assert Item.objects.get(key="x2").question == raw_item(2)["question"]
+    assert "Faulty rows left out: 4." in str(result)
+
+
 def test_items_can_be_appended_to_a_frozen_study_and_none_changed():
     study = make_study()
     put(study, raw_item(1))

@@ -80,7 +80,7 @@ def wrong_seat_numbers() -> Iterator[InvariantFault]:
     ).order_by("pk")
     for pk, slug, wanted, sample, draw, sets in list(studies):
         own = Item.everything.filter(study=pk)
-        short = Q(split=Item.Split.MAIN, seats_needed__lt=wanted)
+        short = Q(split=Item.Split.MAIN, is_held_back=False, seats_needed__lt=wanted)
         if sample is not None or draw or sets == Study.SetDisplay.WHOLE:
             short &= Q(seats_needed__gt=0)
         beyond = Q(seats_needed__gt=wanted) & Q(seats_needed__gt=F("seats_taken"))

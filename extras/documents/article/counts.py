@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import Dataset, Floats, RunData
-from analysis.data.verdicts import Ints, people_verdicts
+from analysis.data.arrays import CHOICES, MISSING, Dataset, Floats, RunData
+from analysis.data.verdicts import Ints, people_verdicts, run_options, run_verdicts
 from analysis.report.article import (
     ArticleData,
     ArticleRun,
@@ -13,6 +13,7 @@ from analysis.report.article import (
     article_verdicts,
     certainty_bars,
 )
+from judging.runs.imports import OWN_TRUTHS
 
 Rows = npt.NDArray[np.bool_]
 
@@ -45,6 +46,7 @@ def count_article(data: Dataset, threshold: int | None = None) -> ArticleData:
 
 def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> ArticleRun:
     correct, certainty, unread = article_verdicts(data, run)
+    correct = _by_own_file(data, run, correct)
     way = [word for word, usual in zip(run.way, ("", "observer"), strict=True) if word != usual]
     model = f"{run.judge} ({', '.join(way)})" if way else run.judge
     seen = np.where(per_item > 0, correct, -1)
@@ -61,6 +63,20 @@ def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> Article
         bars=certainty_bars(correct, certainty),
         unread=unread,
     )
+
+
+def _by_own_file(data: Dataset, run: RunData, correct: Ints) -> Ints:
+    """Which answers are right; for an imported run by the right answers of its own file."""
+    own = run.parameters.get(OWN_TRUTHS, {})
+    if not own:
+        return correct
+    answer, correct = run_verdicts(data, run).answer, correct.copy()
+    for index, item in enumerate(data.items):
+        if item.key in own and answer[index] >= 0:
+            truth = CHOICES.index(own[item.key])
+            is_scored = truth < run_options(run)
+            correct[index] = answer[index] == truth if is_scored else MISSING
+    return correct
 
 
 def by_certainty(correct: Ints, certainty: Floats, threshold: float) -> ByCertainty:

@@ -8,15 +8,22 @@ item.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from judging.runs.imports import ImportedJudgment, JudgmentFile, JudgmentFormat
+from extras.replication.released.result_files import ResultName
+from judging.runs.imports import (
+    ImportedJudgment,
+    JudgmentFile,
+    JudgmentFormat,
+    without_items,
+)
 from studies.importers.files.bundle import Bundle, File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.json_rows import read_json_lines
 from studies.importers.files.lines import BadLine
 from studies.importers.items.item_bundle import FileFormat
+from studies.importers.items.records import PARTIAL
 from studies.models import Choice, Item, Side, Study, Task
 from studies.texts.normalisation import digest, fold, plain, storable
 
@@ -195,15 +202,18 @@ def looks_released(raw: dict[str, Any]) -> bool:
     return {"prompt", "user_info", "ground_truth", "answer"} <= raw.keys()
 
 
-def parse_released(file: File) -> list[ReleasedRow]:
-    """The rows of a released file. Raises `Refused` with all its faults."""
+def parse_released(file: File, faults: Faults | None = None) -> list[ReleasedRow]:
+    """The rows of a released file. Raises `Refused` with all its faults.
+
+    If `faults` is given, they are added there instead.
+    """
     name = file.name
     rows: list[ReleasedRow] = []
-    faults = Faults()
+    found_here = Faults() if faults is None else faults
     survey = "opinion" in name.lower()
     for found in read_json_lines(file):
         if isinstance(found, BadLine):
-            faults.append(found.fault)
+            found_here.append(found.fault)
             continue
         line, raw = found
         try:
@@ -212,36 +222,25 @@ def parse_released(file: File) -> list[ReleasedRow]:
             field, message = error.args
             remedy = "Use the original file as released."
             rule = "not a released result"
-            faults.append(Fault(line, field, rule, message, remedy, file=name))
-    if not rows and not faults:
-        faults.append(Fault(None, "", "empty file", "There are no rows in the file.", file=name))
-    if faults:
-        raise Refused(faults)
+            found_here.append(Fault(line, field, rule, message, remedy, file=name))
+    if not rows and not found_here:
+        found_here.append(
+            Fault(None, "", "empty file", "There are no rows in the file.", file=name)
+        )
+    if faults is None and found_here:
+        raise Refused(found_here)
     return rows
 
 
-def released_items(file: File) -> Iterator[tuple[int, Any] | BadLine]:
-    """Rows as raw items; rows that repeat an item must have the same ground truth."""
-    first: dict[str, ReleasedRow] = {}
-    for row in parse_released(file):
-        known = first.setdefault(row.item_id, row)
-        if known is row:
-            yield row.line, _released_item(row)
-        elif aligned(row, asdict(known.r1)).truth != known.truth:
-            yield BadLine(
-                Fault(
-                    row.line,
-                    "ground_truth",
-                    "item has two truths",
-                    f"ground_truth contradicts line {known.line}, which shows the same item.",
-                    "Keep one of the two rows.",
-                    row.item_id,
-                    file.name,
-                )
-            )
+def released_items(file: File, faults: Faults) -> Iterator[tuple[int, Any]]:
+    """Rows as raw items; several can show the same item."""
+    name = ResultName.parse(file.name)
+    is_partial = name is not None and name.with_persona and name.features != "All features"
+    for row in parse_released(file, faults):
+        yield row.line, _released_item(row, is_partial=is_partial)
 
 
-def _released_item(row: ReleasedRow) -> dict[str, Any]:
+def _released_item(row: ReleasedRow, *, is_partial: bool) -> dict[str, Any]:
     return {
         "id": row.item_id,
         "task": row.task,
@@ -255,6 +254,7 @@ def _released_item(row: ReleasedRow) -> dict[str, Any]:
         "first_person": {"label": row.truth, "source": "self_report"},
         "topic": row.topic,
         "warnings": list(row.warnings),
+        "metadata": {PARTIAL: True} if is_partial else {},
     }
 
 
@@ -356,30 +356,26 @@ def is_released(file: File) -> bool:
     return isinstance(first, tuple) and isinstance(first[1], dict) and looks_released(first[1])
 
 
-def read_judgments(file: File, study: Study) -> JudgmentFile:
+def read_judgments(file: File, study: Study, skip_faulty: bool) -> JudgmentFile:
     """The judgments of a released file about items of the study. Raises `Refused`."""
-    released = parse_released(file)
+    faults = Faults(skip=skip_faulty)
+    released = parse_released(file, faults)
     items = {i.key: i for i in Item.objects.filter(study=study).select_related("persona")}
-    unknown = [row for row in released if row.item_id not in items]
-    if unknown:
-        raise Refused(
-            Fault(
-                row.line,
-                "item",
-                "unknown item",
-                "the study has no such item.",
-                "Import the items of the same files first.",
-                row.item_id,
-                file.name,
-                item=row.item_id,
-            )
-            for row in unknown
-        )
+    about = [aligned(row, items[row.item_id].r1) for row in released if row.item_id in items]
     judgments = JudgmentFile()
+    unknown = [row.line for row in released if row.item_id not in items]
+    if unknown and not (skip_faulty and about):
+        found = without_items(len(unknown), len(released), file.name, first=unknown[0])
+        faults.append(found)
+    if faults:
+        raise Refused(faults)
+    judgments.without_item = len(unknown)
     seen = Counter[tuple[str, str]]()
-    for row in released:
-        row = aligned(row, items[row.item_id].r1)
+    for row in about:
+        item = items[row.item_id]
         seen[row.item_id, row.shown_first] += 1
+        if row.truth != item.first_person:
+            judgments.truths[row.item_id] = row.truth
         judgments.keep(
             ImportedJudgment(
                 line=row.line,
@@ -393,18 +389,23 @@ def read_judgments(file: File, study: Study) -> JudgmentFile:
                 replies=1,
             )
         )
-    shown_all = all(
-        row.feature_keys == [feature["key"] for feature in items[row.item_id].persona.features]
-        for row in released
-    )
-    keys = list(dict.fromkeys(key for row in released for key in row.feature_keys))
-    judgments.setting = released[0].setting
-    judgments.feature_keys = None if shown_all and keys else keys
+    keys = list(dict.fromkeys(key for row in about for key in row.feature_keys))
+    judgments.setting = about[0].setting if about else ""
+    shown_all = keys and all(_saw_everything(row, items[row.item_id]) for row in about)
+    judgments.feature_keys = None if shown_all else keys
+    judgments.skipped = faults.skipped
     return judgments
 
 
+def _saw_everything(row: ReleasedRow, item: Item) -> bool:
+    """Whether a judge saw the whole profile of the person, also if the study has only a part."""
+    known = {feature["key"] for feature in item.persona.features}
+    seen = set(row.feature_keys)
+    return seen > known or (seen == known and item.metadata.get(PARTIAL) is not True)
+
+
 def _read_items(bundle: Bundle, faults: Faults, own: str) -> Iterator[tuple[int, Any] | BadLine]:
-    return released_items(bundle.items)
+    return released_items(bundle.items, faults)
 
 
 ITEMS = FileFormat("personalized-judge", is_released, _read_items, is_released=True)

@@ -11,7 +11,8 @@ from judging.protocols import registry
 from judging.runs.imports import import_judgments
 from studies.errors import StudyError
 from studies.importers.files.bundle import file_at
-from studies.management.terminal import add_scale, add_skip_faulty, find_study
+from studies.importers.files.faults import Refused
+from studies.management.terminal import add_scale, add_skip_faulty, find_study, skip_hint
 
 
 class Command(BaseCommand):
@@ -62,5 +63,7 @@ class Command(BaseCommand):
         except (StudyError, JudgingError) as error:
             words = error.worded(option_name) if isinstance(error, FieldError) else str(error)
             names = ", ".join(str(path) for path in paths)
+            if isinstance(error, Refused):
+                words += skip_hint(error, options)
             raise CommandError(f"{names}: {words}") from error
         self.stdout.write(str(result))

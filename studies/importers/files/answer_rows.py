@@ -30,6 +30,9 @@ def scale_of(text: str) -> ScaleRange | None:
     return scale if scale[0] < scale[1] else None
 
 
+UNKNOWN_ITEM = "unknown item"  # a rule of faults
+
+
 def percent(value: float, scale: ScaleRange) -> float | None:
     """A certainty from 1 to 100; None outside its scale. A step counts as its middle."""
     low, high = scale
@@ -64,19 +67,24 @@ class AnswerRow(ImportRow):
 
     def item(self, raw: Mapping[str, Any], known: Container[str]) -> str:
         """The id of an item of the study, which must be in `known`."""
-        key = known_id("" if raw.get("item_id") is None else str(raw["item_id"]), known)
+        key = _item_id(raw, known)
         self.item_id = key[:120]
         if not key:
             self.fault("item_id", "no item", "item_id is missing.", "Give the item's id.")
         elif key not in known:
             self.fault(
                 "item_id",
-                "unknown item",
+                UNKNOWN_ITEM,
                 f"item “{key[:120]}” is not in the study.",
                 "Import the items first, or correct the id.",
                 value=key,
             )
         return key
+
+    def is_unknown(self, raw: Mapping[str, Any], known: Container[str]) -> bool:
+        """Whether the row is about an item that is not in `known`."""
+        key = _item_id(raw, known)
+        return bool(key) and key not in known
 
     def choice(self, raw: Mapping[str, Any]) -> str:
         from studies.models import Choice
@@ -135,6 +143,10 @@ class AnswerRow(ImportRow):
                 f"Import the row with {command}.",
                 value=kind,
             )
+
+
+def _item_id(raw: Mapping[str, Any], known: Container[str]) -> str:
+    return known_id("" if raw.get("item_id") is None else str(raw["item_id"]), known)
 
 
 def known_id(key: str, known: Container[str]) -> str:

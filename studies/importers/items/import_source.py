@@ -23,7 +23,13 @@ from studies.importers.files.json_rows import read_json_lines
 from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP
 from studies.importers.files.readers import REQUIRED
-from studies.importers.items.item_bundle import ImportOptions, ReadItems, file_formats, read_bundle
+from studies.importers.items.item_bundle import (
+    ImportOptions,
+    ReadItems,
+    file_formats,
+    read_bundle,
+    read_together,
+)
 from studies.importers.items.records import ItemRecord, KeptItems
 from studies.importers.items.validation import ROW_OPTIONS, Validator
 from studies.importers.sets import data_sets
@@ -119,7 +125,7 @@ def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> lis
     if how.media is not None:
         delivered = in_folder(how.media)
         bundles = [replace(bundle, media=delivered) for bundle in bundles]
-    return [read_bundle(bundle, how, watch=watch) for bundle in bundles]
+    return read_together([read_bundle(bundle, how, watch=watch) for bundle in bundles], how)
 
 
 def _read_set(

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from studies.importers.files.faults import LISTED, Fault, Faults, ImportRow, Ref
 from studies.importers.files.json_rows import is_json, json_rows, read_json_lines
 from studies.importers.files.lines import BadLine
 from studies.importers.files.readers import own_answer_column, read_csv, read_feature_words
+from studies.importers.items.joining import joined
 from studies.importers.items.records import (
     ItemFacts,
     ItemRecord,
@@ -37,8 +38,8 @@ class FileFormat:
 
     `own_answer` names the column that is read as first_person, or "". `read` yields raw items with
     their lines from a bundle; it gets that column, and appends the faults of the bundle's other
-    files to its second argument. `is_released`: the sides and the persona text of an item may vary
-    between rows.
+    files to its second argument. `is_released`: rows of one id are one item, whose sides and
+    profile may vary between them.
     """
 
     name: str
@@ -186,6 +187,8 @@ def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = Non
     notes = {f"rows whose column “{own}” was read as first_person": rows} if own else {}
     if rule is not None and validator.larger_rows:
         notes[rule.note] = validator.larger_rows
+    if file_format.is_released and not faults:
+        items = joined(items, faults)
     refuse(faults, has_items=bool(items), remedy="Add one item a line.")
     return ReadItems(
         names=(bundle.name,),
@@ -219,6 +222,28 @@ def _not_items(columns: Sequence[str], file: str) -> Fault:
         "command a mapping of the columns."
     )
     return Fault(None, "", "not the item format", message, remedy, file=file)
+
+
+def read_together(files: Sequence[ReadItems], how: ImportOptions) -> list[ReadItems]:
+    """The files, with those of a released format as one. Raises `Refused` with their conflicts."""
+    known = file_formats()
+    released = [file for file in files if known[file.format].is_released]
+    if len(released) < 2:
+        return list(files)
+    faults = Faults(skip=how.skip_faulty)
+    items = joined((item for file in released for item in file.items), faults)
+    if faults:
+        raise Refused(replace(fault, names_file=True) for fault in faults)
+    found = [replace(fault, names_file=True) for fault in faults.skipped]
+    one = replace(
+        released[0],
+        names=tuple(name for file in released for name in file.names),
+        items=items,
+        warnings=[warning for file in released for warning in file.warnings],
+        rows=_summed(file.rows for file in released),
+        skipped=[*(fault for file in released for fault in file.skipped), *found],
+    )
+    return [one, *(file for file in files if not known[file.format].is_released)]
 
 
 def refuse(faults: Faults, *, has_items: bool, remedy: str) -> None:
@@ -289,7 +314,8 @@ def report_on(files: Sequence[ReadItems]) -> ImportReport:
         ("Only two responses", _further_responses(files)),
         ("Changed", _counts(_summed(file.notes for file in files))),
         ("Ties found", f"{sum(found):,}" if found else ""),
-        ("Personas", f"{len(items.personas):,}"),
+        ("Personas", f"{len(items.personas) - len(items.partial):,}"),
+        ("Only a part of the profile", _partial(items)),
         ("Person's own answer", _labels(items.labels)),
         ("Characters (median, 95 %, longest)", _lengths(items)),
         (_SECONDS, _seconds(files)),
@@ -323,6 +349,13 @@ def _counts(counts: Counter[str]) -> str:
 
 def _labels(counts: Counter[str]) -> str:
     return ", ".join(f"{_LABELS[label]}: {counts[label]:,}" for label in _LABELS if counts[label])
+
+
+def _partial(facts: ItemFacts) -> str:
+    """How many items have a part of a profile, and how many such parts there are."""
+    if not facts.partial:
+        return ""
+    return f"items {facts.partial.total():,}, parts of profiles {len(facts.partial):,}"
 
 
 def _lengths(facts: ItemFacts) -> str:

@@ -44,6 +44,7 @@ CONTENT = (
     "media",
 )
 LEFT_OUT = "left_out"
+PARTIAL = "partial_profile"  # in the metadata
 # Fields that are part of an item's hash only if they are filled.
 _LATER = ("advice", "option_set", "media")
 
@@ -86,6 +87,11 @@ class ItemRecord:
     @property
     def key(self) -> str:
         return str(self.values["key"])
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether only a part of the person's profile is known."""
+        return self.values["metadata"].get(PARTIAL) is True
 
     @cached_property
     def content_hash(self) -> str:
@@ -312,6 +318,8 @@ class ItemFacts:
         # How many items need the same effort of annotators, who see all texts of the persona.
         self.efforts = Counter[Effort]()
         self.personas: dict[str, int] = {}
+        # Items with only a part of a profile, by that part.
+        self.partial = Counter[str]()
         self.first: list[ItemRecord] = []
 
     def note(self, item: ItemRecord) -> None:
@@ -327,6 +335,8 @@ class ItemFacts:
         if item.persona.key not in self.personas:
             self.personas[item.persona.key] = _length(item.persona)
         self.efforts[_effort(item, self.personas[item.persona.key])] += 1
+        if item.is_partial:
+            self.partial[item.persona.key] += 1
         if len(self.first) < PREVIEWED:
             self.first.append(item)
 
@@ -338,6 +348,7 @@ class ItemFacts:
         both.lengths = {name: self.lengths[name] + other.lengths[name] for name in self.lengths}
         both.efforts = self.efforts + other.efforts
         both.personas = self.personas | other.personas
+        both.partial = self.partial + other.partial
         both.first = [*self.first, *other.first][:PREVIEWED]
         return both
 

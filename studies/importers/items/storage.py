@@ -11,20 +11,27 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from studies.errors import StudyError, UnknownStudy
-from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
 from studies.importers.items.item_bundle import ReadItems
+from studies.importers.items.joining import alike_sides, sides
 from studies.importers.items.records import (
     CONTENT,
     ItemRecord,
     PersonaRecord,
     Warning,
 )
+from studies.importers.items.stored_items import ReleasedItems
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import Watch
 from studies.media import storage
-from studies.models import Item, Persona, Side, Study
+from studies.models import Item, Persona, Study
 from studies.models.keys import shuffle_key
-from studies.services.items import seat_items, seats_changing, study_content_hash
+from studies.services.items import (
+    release_items,
+    seat_items,
+    seats_changing,
+    study_content_hash,
+)
 from studies.services.studies import create_study, lock_study, record
 from studies.statements.bulk import insert_rows
 from studies.texts.normalisation import REDISTRIBUTION
@@ -96,7 +103,16 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
 
 _CHUNK = 1_000
 _ABOUT = ("name", "description", "importer", "content_warning")
-_SWAP = {Side.R1.value: Side.R2.value, Side.R2.value: Side.R1.value}
+
+
+def held_back_words(items: int) -> str:
+    """What an import and the page of items say of items with a part of a profile."""
+    one = items == 1
+    return (
+        f"{_n(items, 'item')} {'shows' if one else 'show'} only a part of the person’s profile, "
+        f"because no file has the whole one. Annotators do not get {'it' if one else 'them'} until "
+        "an editor agrees on the page of items."
+    )
 
 
 @dataclass(frozen=True)
@@ -114,6 +130,8 @@ class ImportResult:
     by_label: dict[str, int]
     by_topic: dict[str, int]
     warnings: tuple[Warning, ...]
+    skipped: tuple[Fault, ...] = ()
+    held_back: int = 0  # items of the study that annotators do not get
     removed: tuple[int, int] = (0, 0)  # items and personas that the import replaces
 
     def __str__(self) -> str:
@@ -129,7 +147,9 @@ class ImportResult:
             parts.append(f"{self.unchanged:,} were there already")
         if self.seated < self.by_split.get(Item.Split.MAIN, 0):
             parts.append(f"people get {_n(self.seated, 'item')}")
-        return f"{'; '.join(parts)}. {self._own_answers()}"
+        held_back = f" {held_back_words(self.held_back)}" if self.held_back else ""
+        skipped = skipped_rows(self.skipped)
+        return f"{'; '.join(parts)}. {self._own_answers()}{held_back}{skipped}"
 
     def _own_answers(self) -> str:
         total = sum(self.by_label.values())
@@ -146,6 +166,8 @@ def import_items(
     create: bool = False,
     dry_run: bool = False,
     replace: int | None = None,
+    skip_faulty: bool = False,
+    partial_profiles: bool = False,
     user: User | None = None,
     watch: Watch | None = None,
     **fields: Any,
@@ -156,7 +178,9 @@ def import_items(
     An item that already exists with the same content changes nothing; one that exists with
     other content refuses the import. `replace` is the number of items that the user has seen
     in the study: these items then replace all of them, as long as nobody has answered or been
-    given one. `watch` counts the stored items. Raises `UnknownStudy`, `StudyError` or `Refused`.
+    given one. With `skip_faulty`, items that conflict with others are left out; with
+    `partial_profiles`, annotators also get items of which no file has the whole profile. `watch`
+    counts the stored items. Raises `UnknownStudy`, `StudyError` or `Refused`.
     """
     with transaction.atomic():
         known = Study.objects.filter(slug=slug).values_list("pk", flat=True).first()
@@ -170,15 +194,21 @@ def import_items(
         study = lock_study(known)
         with seats_changing(study):
             removed = (0, 0) if replace is None else remove_items(study, seen=replace)
-            _refuse_other_content(files)
-            found = _Storage(study, watch)
+            conflicts = _other_content(files, skip=skip_faulty)
+            released = ReleasedItems(study, files, skip=skip_faulty)
+            files = released.files
+            found = _Storage(study, watch, skip=skip_faulty)
             found.store(_once(files))
+            changed = released.complete_stored()
+            if partial_profiles:
+                release_items(study, user=user)
             if not dry_run:
                 for file in files:
                     if file.media is not None:
                         storage.store(study, file.media.contents())
             seated = seat_items(study)
-        if found.created or created_study:
+            held_back = Item.objects.filter(study=study, is_held_back=True).count()
+        if found.created or created_study or changed:
             _describe(study, files)
             study.content_hash = study_content_hash(study)
             study.save(update_fields=["source", "content_hash"])
@@ -200,6 +230,8 @@ def import_items(
         by_label=dict(sorted(found.counts["first_person"].items())),
         by_topic=dict(sorted(found.counts["topic"].items())),
         warnings=tuple(warning for file in files for warning in file.warnings),
+        skipped=(*conflicts, *released.faults.skipped, *found.skipped),
+        held_back=held_back,
         removed=removed,
     )
 
@@ -222,7 +254,7 @@ class _Storage:
     It counts new items and personas, and all items by split, label and topic.
     """
 
-    def __init__(self, study: Study, watch: Watch | None) -> None:
+    def __init__(self, study: Study, watch: Watch | None, *, skip: bool) -> None:
         self.read = self.created = self.personas = 0
         self.counts = {name: Counter[str]() for name in ("split", "first_person", "topic")}
         self._study, self._watch = study, watch
@@ -232,7 +264,8 @@ class _Storage:
         self._seats = study.annotations_per_item if study.human_sample is None else 0
         self._ids: dict[str, int] = {}
         self._mentions: dict[str, _Mention] = {}
-        self._items, self._in_files, self._in_study = Faults(), Faults(), Faults()
+        self._items, self._in_files, self._in_study = (Faults(skip=skip) for _ in range(3))
+        self._left_out: set[str] = set()  # personas of the study, and items, that have conflicts
         self._corrected: list[ItemRecord] = []
 
     def store(self, items: Iterator[ItemRecord]) -> None:
@@ -242,6 +275,7 @@ class _Storage:
                 counts.update(str(item.values[name]) for item in chunk)
             new = self._new(chunk)
             personas = self._new_personas(new)
+            new = [i for i in new if self._left_out.isdisjoint((i.key, i.persona.key))]
             self.read += len(chunk)
             self.created += len(new)
             self._corrected += [item for item in new if Item.REPLACES in item.values["metadata"]]
@@ -254,6 +288,10 @@ class _Storage:
         faults = [*self._items, *self._in_files, *self._in_study, *self._not_replaced()]
         if faults:
             raise Refused(faults)
+
+    @property
+    def skipped(self) -> list[Fault]:
+        return [*self._items.skipped, *self._in_files.skipped, *self._in_study.skipped]
 
     def _not_replaced(self) -> Iterator[Fault]:
         """Corrected items whose faulty item is unknown, or would count beside them."""
@@ -307,6 +345,7 @@ class _Storage:
             elif first.fingerprint != mention.fingerprint:
                 where = f"in {first.file}, line {first.line},"
                 self._in_files.append(_persona_conflict(item.persona.key, mention, where))
+                self._left_out.add(item.key)
         if not self._has_personas:
             return list(missing.values())
         for there in self._study.personas.filter(key__in=list(missing)):
@@ -315,6 +354,7 @@ class _Storage:
             if stored.fingerprint != mention.fingerprint:
                 where = f"in the study “{self._study.slug}”"
                 self._in_study.append(_persona_conflict(there.key, mention, where))
+                self._left_out.add(there.key)
             self._ids[there.key] = there.pk
         return [persona for key, persona in missing.items() if key not in self._ids]
 
@@ -330,14 +370,20 @@ class _Storage:
     def _insert(self, items: list[ItemRecord]) -> None:
         insert_rows(
             Item,
-            ("study", "persona", "content_hash", "shuffle_key", "seats_needed", *CONTENT),
+            (
+                *("study", "persona", "content_hash", "shuffle_key"),
+                *("seats_needed", "is_held_back", *CONTENT),
+            ),
             [
                 (
                     self._study.pk,
                     self._ids[item.persona.key],
                     item.content_hash,
                     shuffle_key(),
-                    self._seats if item.values["split"] == Item.Split.MAIN else 0,
+                    self._seats
+                    if item.values["split"] == Item.Split.MAIN and not item.is_partial
+                    else 0,
+                    item.is_partial,
                     *(item.values[name] for name in CONTENT),
                 )
                 for item in items
@@ -354,12 +400,15 @@ class _Mention:
     fingerprint: str
 
 
-def _refuse_other_content(files: Sequence[ReadItems]) -> None:
-    """Refuse an item that has other content in two files; within a file no id occurs twice."""
+def _other_content(files: Sequence[ReadItems], *, skip: bool) -> list[Fault]:
+    """Refuse an item that has other content in two files; within a file no id occurs twice.
+
+    With `skip`, return these faults: the first file's item is stored.
+    """
     if len(files) == 1:
-        return
+        return []
     first: dict[str, tuple[ReadItems, int]] = {}
-    faults = Faults()
+    faults = Faults(skip=skip)
     for file in files:
         for number, item in enumerate(file.items):
             there, number_there = first.setdefault(item.key, (file, number))
@@ -370,27 +419,24 @@ def _refuse_other_content(files: Sequence[ReadItems]) -> None:
                 faults.append(_conflict(item, f"in {known.file}, line {known.line},", known.values))
     if faults:
         raise Refused(faults)
+    return faults.skipped
 
 
 def _same_released(item: ItemRecord, known: Mapping[str, Any]) -> bool:
     """Whether a row of a released file shows a known item, possibly with swapped sides.
 
-    Another persona text is another set of features that a judge saw, not another item.
+    Another persona text is another set of features that a judge saw, not another item. An item
+    without a right answer is one about which files disagree.
     """
     if not item.is_released:
         return False
-    new = item.values
-    turned = _sides(new) != _sides(known)
-    if turned and _sides(new) != _sides(known)[::-1]:
-        return False
-    truth = _SWAP.get(new["first_person"], new["first_person"]) if turned else new["first_person"]
-    return bool(truth == known["first_person"]) and all(
-        new[name] == known[name] for name in ("question", "context", "split")
+    alike = alike_sides(item, known)
+    truths = {alike.values["first_person"], known["first_person"]} - {""}
+    return (
+        sides(alike.values) == sides(known)
+        and len(truths) < 2
+        and all(alike.values[name] == known[name] for name in ("question", "context", "split"))
     )
-
-
-def _sides(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(values[side]["text"], values[side].get("prompt") or "") for side in ("r1", "r2")]
 
 
 def _conflict(item: ItemRecord, where: str, known: Mapping[str, Any]) -> Fault:

@@ -239,7 +239,7 @@ class Validator:
                     value=key,
                 )
             return ""
-        if key in self._lines:
+        if key in self._lines and not self.is_released:
             row.fault(
                 "id",
                 "id used twice",

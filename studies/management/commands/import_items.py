@@ -15,7 +15,7 @@ from studies.importers.items.item_bundle import ImportOptions, ReadItems, report
 from studies.importers.items.storage import counts, import_items
 from studies.importers.items.validation import ROW_OPTIONS
 from studies.importers.sets import data_sets
-from studies.management.terminal import add_skip_faulty, explain, progress_bar
+from studies.management.terminal import add_skip_faulty, explain, progress_bar, skip_hint
 from studies.media.delivered import PACK_THEM
 from studies.models import Item, Study, Task
 
@@ -66,6 +66,11 @@ class Command(BaseCommand):
             "--dry-run", action="store_true", help="check the files without importing them"
         )
         add_skip_faulty(parser)
+        parser.add_argument(
+            "--partial-profiles",
+            action="store_true",
+            help="annotators also get items of which no file has the person's whole profile",
+        )
         parser.add_argument(
             "--like",
             type=Path,
@@ -129,6 +134,8 @@ class Command(BaseCommand):
                     create=options["create"],
                     dry_run=options["dry_run"],
                     replace=seen,
+                    skip_faulty=options["skip_faulty"],
+                    partial_profiles=options["partial_profiles"],
                     watch=bar,
                 )
         except BadOption as error:
@@ -136,7 +143,7 @@ class Command(BaseCommand):
         except Refused as error:
             is_alone = any(fault.remedy == PACK_THEM for fault in error.faults)
             also = "\nOr name the folder with the files: --media FOLDER." if is_alone else ""
-            raise CommandError(f"{names}: {error}{also}") from error
+            raise CommandError(f"{names}: {error}{also}{skip_hint(error, options)}") from error
         except ValidationError as error:
             raise CommandError(explain(error)) from error
         except UnknownStudy as error:
@@ -149,6 +156,8 @@ class Command(BaseCommand):
             self.stderr.write(f"… and {left:,} more warnings.")
         self.stdout.write(str(report_on(files)))
         self.stdout.write(str(result))
+        if result.held_back:
+            self.stdout.write("To show them now: the same command with --partial-profiles.")
 
     def _confirmed(
         self, study: Study | None, files: Sequence[ReadItems], options: dict[str, Any]

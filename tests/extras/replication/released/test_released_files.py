@@ -300,7 +300,9 @@ def test_a_released_file_that_tells_another_truth_is_refused():
     study = make_study()
     put_released(study, preference())
 
-    with pytest.raises(Refused, match="with another first_person"):
+    with pytest.raises(
+        Refused, match=r"response 2 \(“Coffee.”\) there, response 1 \(“Tea.”\) here"
+    ):
         put_released(study, preference(ground_truth="A"))
 
 
