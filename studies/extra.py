@@ -10,12 +10,9 @@ from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from django.conf import settings
-
-if TYPE_CHECKING:
-    from studies.models import Study
 
 logger = logging.getLogger(__name__)
 
@@ -209,9 +206,10 @@ def addresses() -> Iterator[tuple[str, str]]:
             yield prefix, manifest.full(module)
 
 
-class Named(Protocol):
-    @property
-    def name(self) -> str: ...
+class StudyWithExtras(Protocol):
+    slug: str
+
+    def has_extra(self, name: str) -> bool: ...
 
 
 Entry = TypeVar("Entry")
@@ -268,7 +266,7 @@ class Kind(Generic[Entry]):
     def __iter__(self) -> Iterator[Entry]:
         return (resolved.entry for resolved in self._read)
 
-    def of(self, study: "Study") -> list[Entry]:
+    def of(self, study: StudyWithExtras) -> list[Entry]:
         """Those of the core, of the installation, and of the extras that are on in the study."""
         return self.where(study.has_extra)
 
@@ -312,7 +310,7 @@ def _name(resolved: _Resolved[Any]) -> str:
     return getattr(resolved.entry, "name", "")
 
 
-def results(kind: Kind[Callable[..., Iterable[Result]]], study: "Study") -> list[Result]:
+def results(kind: Kind[Callable[..., Iterable[Result]]], study: StudyWithExtras) -> list[Result]:
     """What the functions of a kind return for the study; one of an extra that fails is left out."""
     found: list[Result] = []
     for source in kind.of(study):

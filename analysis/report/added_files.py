@@ -9,7 +9,7 @@ from datetime import date as Date
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from studies.extra import Kind
+from studies.extra import Kind, StudyWithExtras
 
 if TYPE_CHECKING:
     from analysis.data.arrays import Dataset
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from analysis.report.figures import Figure
     from analysis.report.report_json import ReportJson
     from analysis.report.tables import Table
-    from studies.models import Study
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ MORE: Kind[AddedFiles] = Kind("files", "report")
 ARTICLE_WRITERS: Kind[ArticleWriter] = Kind("files", "article")
 
 
-def of_pages(*studies: "Study") -> list[AddedFiles]:
+def of_pages(*studies: StudyWithExtras) -> list[AddedFiles]:
     """Those that come with the reports that pages of the studies build."""
     wanted = MORE.where(lambda name: all(study.has_extra(name) for study in studies))
     return [files for files in wanted if files.comes_with_pages]
