@@ -212,7 +212,8 @@ class _JudgmentReader:
                 "Remove rows with a bias_probe.",
                 value=raw["bias_probe"],
             )
-        rater = "" if raw.get("rater_id") is None else str(raw["rater_id"])
+        given = row.one(raw, "rater_id")
+        rater = "" if given is None else str(given)
         setting = row.one_of(raw, "setting", registry.names())
         for field, seen, value in (
             ("rater_id", self._raters, rater),

@@ -217,7 +217,7 @@ def read_mapped(
         rows={file.name: rows},
         limit=limit,
         dropped={"rows equal to an earlier row": mapped.repeated} if mapped.repeated else {},
-        notes=mapped.notes,
+        notes=mapped.notes | file.changes,
         mapping=mapping.as_json(),
         columns_left_out=_left_out(mapped),
         skipped=faults.skipped,

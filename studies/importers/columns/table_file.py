@@ -11,7 +11,7 @@ from studies.exporters.tables import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import MAX_COLUMNS, MAX_DOCUMENT, Fault
 from studies.importers.files.json_rows import WANTED, is_json, json_rows, shape_of
-from studies.importers.files.lines import BadLine, records
+from studies.importers.files.lines import BadLine
 
 HEAD_BYTES = 512 * 1024
 HEAD_ROWS = 200
@@ -65,14 +65,13 @@ def table_of(file: File) -> Iterator[TableRow | BadLine]:
 
 
 def _csv_rows(file: File) -> Iterator[TableRow | BadLine]:
-    with file.open() as stream:
-        for found in records(stream, file.name, header_faults=_repeated_column):
-            if isinstance(found, BadLine):
-                yield found
-            else:
-                line, cells = found
-                # Columns without a name, such as row numbers, are left out.
-                yield line, {name: as_typed(cell).strip() for name, cell in cells.items() if name}
+    for found in file.records(header_faults=_repeated_column):
+        if isinstance(found, BadLine):
+            yield found
+        else:
+            line, cells = found
+            # Columns without a name, such as row numbers, are left out.
+            yield line, {name: as_typed(cell).strip() for name, cell in cells.items() if name}
 
 
 def _repeated_column(line: int, header: list[str], name: str) -> list[BadLine]:

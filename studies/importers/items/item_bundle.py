@@ -184,6 +184,7 @@ def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = Non
         if watch is not None:
             watch.update()
     notes = {f"rows whose column “{own}” was read as first_person": rows} if own else {}
+    notes |= bundle.items.changes
     if rule is not None and validator.larger_rows:
         notes[rule.note] = validator.larger_rows
     refuse(faults, has_items=bool(items), remedy="Add one item a line.")
