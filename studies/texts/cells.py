@@ -44,17 +44,17 @@ class SeveralValues(ValueError):
         super().__init__(f"a list of {len(values)} values ({shown})")
 
 
-def clean(text: str, changes: Changes | None = None) -> str:
+def clean(text: str, changes: Changes | None = None, name: str = "a text") -> str:
     """A text as it is stored, in NFC and without invisible characters that mean nothing.
 
-    Raises `ValueError` for half of a character, which no file can store.
+    Raises `ValueError` for half of a character, which no file can store; `name` says where.
     """
     if text.isascii():
         return text
     if half := _HALF.search(text):
         raise ValueError(
-            f"a text has half of a character (the lone surrogate U+{ord(half[0]):04X}): write the "
-            "whole character in UTF-8, or remove it"
+            f"{name} has half of a character, the surrogate U+{ord(half[0]):04X}, at position "
+            f"{half.start() + 1}. Write the whole character, or remove it"
         )
     found = normalise(text)
     if changes is not None and (seen := len(INVISIBLE.findall(text))):
@@ -63,14 +63,19 @@ def clean(text: str, changes: Changes | None = None) -> str:
     return found
 
 
-def clean_values(value: Any, changes: Changes | None = None) -> Any:
+def clean_values(value: Any, changes: Changes | None = None, path: str = "") -> Any:
     """A value of JSON with all its texts as `clean` returns them."""
     if isinstance(value, str):
-        return clean(value, changes)
+        return clean(value, changes, path or "a text")
     if isinstance(value, list):
-        return [clean_values(part, changes) for part in value]
+        return [clean_values(part, changes, path) for part in value]
     if isinstance(value, dict):
-        return {key: clean_values(part, changes) for key, part in value.items()}
+        return {
+            clean(key, name="the name of a field"): clean_values(
+                part, changes, f"{path}.{key}" if path else key
+            )
+            for key, part in value.items()
+        }
     return value
 
 

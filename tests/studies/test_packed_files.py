@@ -168,10 +168,10 @@ def test_items_in_a_json_list_are_named_by_entry_and_id():
 
 
 def test_faults_of_a_list_are_named():
-    rows = json.dumps([raw_item(1), raw_item(2, metadata={"a": float("nan")})])
+    rows = json.dumps([raw_item(1), raw_item(2, metadata={"a": float("inf")})])
 
     assert faults(rows.encode(), name="items.json") == [
-        "Line 1: NaN is not a number. Write one JSON object a line, or a CSV file."
+        "Line 1: Infinity is not a number. Write one JSON object a line, or a CSV file."
     ]
 
 

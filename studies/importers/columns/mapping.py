@@ -11,6 +11,7 @@ from studies.errors import StudyError
 from studies.importers.columns.table_file import Head
 from studies.importers.files.faults import ImportRow, place
 from studies.importers.items.records import OWN_ANSWER_NAMES
+from studies.texts.cells import name_of
 from studies.texts.normalisation import digest, fold
 
 NOT_IMPORTED = ""
@@ -104,6 +105,12 @@ class ColumnMapping:
     answers: Mapping[str, str] = field(default_factory=dict)
     question: str = ""
     persona_text: str = ""
+
+    def __post_init__(self) -> None:
+        """Name the columns as files are read."""
+        for name in ("fields", "labels"):
+            columns = {name_of(column): value for column, value in getattr(self, name).items()}
+            object.__setattr__(self, name, columns)
 
     def column_of(self, name: str) -> str | None:
         """The column of a field that only one column can have."""

@@ -146,7 +146,6 @@ def _json_lines(
             # Few brackets cannot be nested deeply.
             if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep([found]):
                 raise ValueError("objects and lists are nested too deep")
-            yield line, found if _is_clean(text) else clean_values(found, changes)
         except (ValueError, RecursionError) as error:
             message = f"{error}."
             if isinstance(error, json.JSONDecodeError):
@@ -164,6 +163,8 @@ def _json_lines(
                     name,
                 )
             )
+            continue
+        yield (line, found) if _is_clean(text) else _cleaned(line, found, name, changes)
 
 
 def _is_clean(text: str) -> bool:
@@ -177,7 +178,7 @@ def _cleaned(line: int, row: Any, name: str, changes: Changes) -> tuple[int, Any
     try:
         return line, clean_values(row, changes)
     except ValueError as error:
-        return BadLine(Fault(line, "", "not JSON", f"{error}.", file=name))
+        return BadLine(Fault(line, "", "half of a character", f"{error}.", file=name))
 
 
 def no_number(name: str) -> None:
