@@ -1,6 +1,7 @@
 """What a cell of a file means: the same rules for CSV, workbooks, JSON and Parquet.
 
-`clean` is for texts, `name_of` for what is compared: ids, labels, names of columns.
+`clean` is for texts, `name_of` for what is compared: ids, labels, names of columns. Each counts or
+refuses what it changes, so that nothing is lost without a word.
 """
 
 import ast
@@ -33,6 +34,7 @@ _LISTS = {"[": "]", "(": ")", "{": "}"}
 _WITHOUT_COMMAS = re.compile(r"\[(?:'[^']*'|\"[^\"]*\")(?:\s+(?:'[^']*'|\"[^\"]*\"))+\]")
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 LONGEST_LIST = 10_000  # characters
+LONGEST_LITERAL = 20_000
 
 
 class SeveralValues(ValueError):
@@ -129,9 +131,13 @@ def literal(text: str) -> Any:
     """The value that a cell writes as JSON or as a Python literal; None if it is neither."""
     with suppress(ValueError, RecursionError):
         return json.loads(text)
-    # Whatever a cell holds, no literal of it may end an import.
+    if len(text) > LONGEST_LITERAL:
+        return None
+    # Whatever a cell holds, no literal of it may end an import, nor its use as a text.
     with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return ast.literal_eval(text)
+        found = ast.literal_eval(text)
+        repr(found)  # refuses numbers of too many digits
+        return found
     return None
 
 
