@@ -31,6 +31,7 @@ from studies.models import Item, Study
 from studies.services.studies import freeze, lock_study, record
 from studies.statements import clock
 from studies.statements.bulk import insert_rows
+from studies.texts.cells import as_sentence
 
 REQUIRED = ("rater_id", "item_id", "choice")
 NOT_COUNTED = ("surplus", "released", "withdrawn")
@@ -284,6 +285,7 @@ class ImportedAnswers:
     left_out: int
     without_item: int = 0
     skipped: tuple[Fault, ...] = ()
+    changed: str = ""
 
     def __str__(self) -> str:
         left_out = f" Left out as not counted: {self.left_out:,}." if self.left_out else ""
@@ -292,7 +294,7 @@ class ImportedAnswers:
         return (
             f"Answers imported: {self.added:,}; there already: {self.unchanged:,}. "
             f"Imported raters in the study: {self.raters:,}.{left_out}"
-            f"{skipped_rows(self.skipped)}"
+            f"{self.changed}{skipped_rows(self.skipped)}"
         )
 
 
@@ -349,6 +351,7 @@ def import_annotations(
         left_out=answers.left_out,
         without_item=answers.without_item,
         skipped=skipped,
+        changed=as_sentence(file.changes),
     )
 
 

@@ -177,7 +177,7 @@ def _uncached(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def _study_for(request: HttpRequest, slug: str) -> Study:
-    """The study of a page for somebody unknown, who learns nothing about a draft but that it is one."""
+    """The study of a page for somebody unknown, without what a draft says."""
     study = get_object_or_404(Study, slug=slug)
     if study.state == Study.State.DRAFT and not may_preview(request, study):
         study.title = study.contact = ""

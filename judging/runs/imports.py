@@ -32,7 +32,8 @@ from studies.models import Choice, Item, Study
 from studies.services.studies import freeze, lock_study, record
 from studies.statements import clock
 from studies.statements.bulk import insert_rows
-from studies.texts.normalisation import plain
+from studies.texts.cells import as_sentence
+from studies.texts.normalisation import normalise, plain
 
 REQUIRED = ("item_id", "choice")
 _NO_VERDICT = ("unparseable", "refused", "skipped", "error")
@@ -281,12 +282,13 @@ class Imported:
     new: int
     known: int
     skipped: tuple[Fault, ...] = ()
+    changed: str = ""
 
     def __str__(self) -> str:
         known = f"; {self.known:,} already existed" if self.known else ""
         return (
             f"Imported {self.new:,} judgments of “{self.run.judge.name}” "
-            f"({self.run.setting}, features {self.run.features}){known}."
+            f"({self.run.setting}, features {self.run.features}){known}.{self.changed}"
             f"{skipped_rows(self.skipped)}"
         )
 
@@ -332,7 +334,7 @@ def import_judgments(
         JudgeRun.objects.filter(pk=run.pk).update(samples=content.samples)
     skipped = (*content.skipped, *storage.faults.skipped)
     known = len(content) - storage.new - len(storage.faults.skipped)
-    return Imported(run, storage.new, known, skipped)
+    return Imported(run, storage.new, known, skipped, as_sentence(file.changes))
 
 
 class _JudgmentStorage:
@@ -362,7 +364,7 @@ class _JudgmentStorage:
     def _stored(self, rows: list[ImportedJudgment]) -> dict[tuple[str, str, int], tuple[Any, ...]]:
         found = self._run.judgments.filter(item__in={self._items[row.item_key] for row in rows})
         return {
-            (key, first, sample): (*rest, plain(raw_text))
+            (key, first, sample): (*rest, normalise(plain(raw_text)))
             for key, first, sample, *rest, raw_text in found.values_list(
                 "item__key", "shown_first", "sample", "state", "choice", "certainty", "raw_text"
             )

@@ -3,8 +3,8 @@
 A spreadsheet computes a cell that begins like a formula, and some programs read any line break as
 the end of a row, so typed text could start a row. A cell that begins like a formula therefore gets
 a quote in front, also each such line inside it, and a cell with any line break is quoted.
-PostgreSQL gives the same cells in a tenth of the time; a test compares both. XlsxWriter is imported when a workbook is opened, which only
-workers and commands do.
+PostgreSQL gives the same cells in a tenth of the time; a test compares both. XlsxWriter is imported
+when a workbook is opened, which only workers and commands do.
 """
 
 import csv

@@ -14,6 +14,24 @@ from typing import Any
 
 from studies.texts.normalisation import INVISIBLE, normalise
 
+# The encodings of text files that can be named, with their names for people.
+ENCODINGS = {
+    "utf-8": "UTF-8",
+    "cp1252": "Western European (Windows-1252)",
+    "cp1250": "Central European (Windows-1250)",
+    "cp1251": "Cyrillic (Windows-1251)",
+    "cp1253": "Greek (Windows-1253)",
+    "cp1254": "Turkish (Windows-1254)",
+    "cp1255": "Hebrew (Windows-1255)",
+    "cp1256": "Arabic (Windows-1256)",
+    "cp874": "Thai (Windows-874)",
+    "cp932": "Japanese (Shift JIS)",
+    "gb18030": "Chinese (GB 18030)",
+    "big5": "Chinese (Big5)",
+    "cp949": "Korean (Windows-949)",
+    "mac_roman": "Mac OS Roman",
+    "utf-16": "UTF-16",
+}
 # What was changed while a file was read, and how often.
 Changes = Counter[str]
 REMOVED = "invisible characters removed"
@@ -35,6 +53,12 @@ _WITHOUT_COMMAS = re.compile(r"\[(?:'[^']*'|\"[^\"]*\")(?:\s+(?:'[^']*'|\"[^\"]*
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 LONGEST_LIST = 10_000  # characters
 LONGEST_LITERAL = 20_000
+
+
+def as_sentence(changes: Changes) -> str:
+    """A sentence that follows others; empty if nothing was changed."""
+    listed = "; ".join(f"{what}: {count:,}" for what, count in changes.items() if count)
+    return f" Changed: {listed}." if listed else ""
 
 
 class SeveralValues(ValueError):

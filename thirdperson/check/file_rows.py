@@ -192,7 +192,7 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
         return FileRows(rows, given, changes=changes)
     if document is not None and (found := _export(document, path, options, given)):
         return replace(found, changes=changes)
-    file = File(path.name, path)
+    file = File(path.name, path, options.encoding)
     if not given.skip_faulty and (where := _not_a_number(document)):
         raise BadTable(
             f"{path.name}, {where} is NaN, which is no JSON. Write null for a missing label "

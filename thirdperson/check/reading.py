@@ -12,7 +12,7 @@ from studies.importers.files.bundle import WORKBOOKS, size_of
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Refused, same_id
 from studies.importers.files.packed import about_sheets, sheets_of
-from studies.texts.cells import is_error, name_of
+from studies.texts.cells import ENCODINGS, is_error, name_of
 from thirdperson.check.column_names import kind_is_judge
 from thirdperson.check.columns import (
     CheckedRows,
@@ -230,10 +230,10 @@ def _add(
         seen[key] = same_label(label.value)
         found.labels.append(label)
     elif is_once:
+        several = f", or several: --on {on}" if (on := advice()) else ""
         raise BadTable(
             f"{label.where}: a second label of “{label.rater}” for this item. Keep one of them, "
-            "or name the column that identifies items: --item COLUMN, or several: "
-            f"--on {advice()}."
+            f"or name the column that identifies items: --item COLUMN{several}."
         )
     elif seen[key] != same_label(label.value):
         several = f", or several that name it together: --on {on}" if (on := advice()) else ""
@@ -318,6 +318,8 @@ def _labels(options: Namespace) -> LabelTable:
     formats = ["auto", "table", *registry.READERS]
     if options.format not in formats:
         raise BadTable(f"--format {options.format}: use one of {listed(formats, 20)}.")
+    if options.encoding not in ("", *ENCODINGS):
+        raise BadTable(f"--encoding {options.encoding}: use one of {listed([*ENCODINGS], 20)}.")
     given = _given(options)
     on = ", ".join(options.on)
     if len(options.on) > 1 and not given.item:

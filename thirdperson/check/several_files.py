@@ -163,10 +163,11 @@ def _merge(
         if not key:
             raise BadTable(f"{where}: {item} is empty. Name the item in every row.")
         if key in seen:
+            on = together(rows, item, common)
+            several = f"name the columns that identify items together: --on {on}, or " if on else ""
             raise BadTable(
-                f"{where}, item “{key}”: a second row in this file. Keep one of them, name the "
-                f"columns that identify items together: --on {together(rows, item, common)}, or "
-                "the one that says who gave a label: --annotator COLUMN."
+                f"{where}, item “{key}”: a second row in this file. Keep one of them, {several}"
+                "name the one that says who gave a label: --annotator COLUMN."
             )
         seen.add(key)
         _, cells = cells_of.setdefault(key, (where, {}))

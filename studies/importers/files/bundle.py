@@ -166,9 +166,13 @@ def readable(stream: IO[bytes], name: str, encoding: str = "") -> IO[bytes]:
     """
     start = stream.read(LOOKED_AT)
     stream.seek(0)
-    return (
-        json_stream(stream, name) if is_parquet(start) else unpacked(stream, name, start, encoding)
-    )
+    try:
+        if is_parquet(start):
+            return json_stream(stream, name)
+        return unpacked(stream, name, start, encoding)
+    except BaseException:
+        stream.close()
+        raise
 
 
 def open_path(path: str | Path) -> Bundle:

@@ -117,7 +117,8 @@ _SHOWN_COLUMNS = 40
 # How spreadsheet programs save CSV in Western Europe and America.
 FALLBACK = "cp1252"
 IN_FALLBACK = (
-    "lines that are not UTF-8, read as Windows-1252 (if letters look wrong, name the encoding)"
+    "lines that are not UTF-8, read as Windows-1252 (if letters look wrong, name the encoding or "
+    "save the file as UTF-8)"
 )
 _TITLE = 2  # most cells of a title above a table
 # Qualtrics describes its columns in two rows below their names.

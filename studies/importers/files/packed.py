@@ -264,7 +264,7 @@ def _as_utf8(
         encoding = "utf-16"  # “Unicode text” of spreadsheet programs
     blocks = _blocks(content)
     is_of_old_macintosh = b"\r" in start and b"\n" not in start
-    is_recoded = encoding not in ("", "utf-8")
+    is_recoded = bool(encoding)
     if is_recoded:
         blocks = _recoded(blocks, encoding, name)
     if is_of_old_macintosh:
@@ -278,7 +278,6 @@ def _recoded(blocks: Iterator[bytes], encoding: str, name: str) -> Iterator[byte
     try:
         for block in blocks:
             yield decoder.decode(block).encode("utf-8", "replace")
-        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
     except UnicodeDecodeError as error:
         message = f"the file is not in the encoding {encoding}."
         raise refused(name, message, "Name another one, or save the file as UTF-8.") from error

@@ -107,6 +107,8 @@ def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> lis
     if how.format == "auto":
         how = replace(how, format=_recognised(parts))
     if how.format in sets:
+        if how.encoding:
+            raise BadOption("encoding", f"encoding is not for {how.format}: save it as UTF-8.")
         names = tuple(path.name for path in paths)
         found = [part for of_one in parts.values() for part in of_one]
         return [_read_set(sets[how.format], names, found, how, watch)]
