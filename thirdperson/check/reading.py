@@ -319,7 +319,7 @@ def _labels(options: Namespace) -> LabelTable:
     if options.format not in formats:
         raise BadTable(f"--format {options.format}: use one of {listed(formats, 20)}.")
     if options.encoding not in ("", *ENCODINGS):
-        raise BadTable(f"--encoding {options.encoding}: use one of {listed([*ENCODINGS], 20)}.")
+        raise BadTable(f"--encoding {options.encoding}: use one of: {listed([*ENCODINGS], 20)}.")
     given = _given(options)
     on = ", ".join(options.on)
     if len(options.on) > 1 and not given.item:

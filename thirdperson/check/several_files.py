@@ -164,10 +164,10 @@ def _merge(
             raise BadTable(f"{where}: {item} is empty. Name the item in every row.")
         if key in seen:
             on = together(rows, item, common)
-            several = f"name the columns that identify items together: --on {on}, or " if on else ""
+            several = f"name the columns that identify items together: --on {on}, or " if on else "name "
             raise BadTable(
                 f"{where}, item “{key}”: a second row in this file. Keep one of them, {several}"
-                "name the one that says who gave a label: --annotator COLUMN."
+                "the one that says who gave a label: --annotator COLUMN."
             )
         seen.add(key)
         _, cells = cells_of.setdefault(key, (where, {}))
