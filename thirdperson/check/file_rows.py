@@ -188,8 +188,8 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
     if options.records and (isinstance(document, dict) or [path] == options.files):
         if document is None:
             raise BadTable(f"{path.name} is not JSON, so --records finds nothing in it.")
-        rows = rows_at(document, options.records, path.name)
-        return FileRows(rows, given, changes=changes)
+        of_path = rows_at(document, options.records, path.name)
+        return FileRows(of_path, given, changes=changes)
     if document is not None and (found := _export(document, path, options, given)):
         return replace(found, changes=changes)
     file = File(path.name, path, options.encoding)
@@ -216,10 +216,10 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
             f"{path.name} is not an export of {options.format} that this program can read. "
             "docs/check.md says what to export; leave --format out to detect the format."
         )
-    whole = document if isinstance(document, list) else [row for _, row in rows]
-    named = {name for row in whole if isinstance(row, Mapping) for name in row}
-    if isinstance(document, dict):
-        named = set()
+    # In JSON, a name with a number at its end may be a place of a list.
+    whole = [row for _, row in rows] if document is None and not is_json(file) else document
+    listing = whole if isinstance(whole, list) else []
+    named = {name for row in listing if isinstance(row, Mapping) for name in row}
     rows, faults = _one_value_a_cell(_one_label_a_row(rows), named, skip_faulty=given.skip_faulty)
     return FileRows(rows, given, "", [*skipped, *faults], lists, file.changes)
 

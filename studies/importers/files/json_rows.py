@@ -59,7 +59,7 @@ def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
         elif isinstance(row, BadLine):
             yield row
         else:
-            yield _cleaned(*row, file.name, file.changes)
+            yield _cleaned(row[0], row[1], file.name, file.changes)
 
 
 def _send_object(send: Send, file: File) -> None:
@@ -174,7 +174,7 @@ def _is_clean(text: str) -> bool:
     )
 
 
-def _cleaned(line: int, row: Any, name: str, changes: Changes) -> tuple[int, Any] | BadLine:
+def _cleaned(line: int, row: Any, name: str, changes: Changes | None) -> tuple[int, Any] | BadLine:
     try:
         return line, clean_values(row, changes)
     except ValueError as error:

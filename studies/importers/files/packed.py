@@ -396,7 +396,7 @@ def _rows_as_csv(stream: IO[bytes], archive: zipfile.ZipFile, name: str) -> Iter
     from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
     from openpyxl.xml.functions import iterparse
 
-    class Reader(ExcelReader):  # type: ignore[misc]
+    class Reader(ExcelReader):
         """Keeps the codes of characters in texts, some of which the library drops."""
 
         def read_strings(self) -> None:
