@@ -3,7 +3,6 @@
 import hashlib
 import io
 import zipfile
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -253,8 +252,7 @@ def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
 def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Delivered]:
     """The parts of a zip, at its top or in one folder of it, and its pictures and sounds.
 
-    Other files are not unpacked. Each part is read once, so that a damaged one is found before its
-    rows are read.
+    Other files are not unpacked.
     """
     parts: dict[str, File] = {}
     inner = within = ""
@@ -273,7 +271,6 @@ def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Deli
         with archive.open(info) as start:
             if start.read(len(ZIPPED)) == ZIPPED:
                 raise _zip_in_zip(name, info.filename)
-        deque(parts[base].blocks(), maxlen=0)
     if inner and not parts:
         raise _zip_in_zip(name, inner)
     return parts, in_zip(archive, within)

@@ -206,7 +206,8 @@ def _broken(name: str, error: Exception) -> Refused:
 ZIPPED, GZIPPED = b"PK\x03\x04", b"\x1f\x8b"
 LOOKED_AT = 1 << 16
 # The exceptions of reading a damaged or encrypted zip.
-BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, EOFError)
+BROKEN_ZIP = (*DAMAGED_ZIP, NotImplementedError, RuntimeError)
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 _BUNDLED = {
     *("items.jsonl", "items.csv", "dataset.json", "personas.jsonl", "persona_features.csv"),
