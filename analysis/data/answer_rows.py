@@ -20,7 +20,7 @@ from annotation.files.answers_out import INPUTS, TO_THE_MINUTE, annotation_rows
 from annotation.files.answers_out import annotator_rows as rows_of_annotators
 from annotation.models import Annotation, Annotator, AnnotatorEvent, DemographicQuestion
 from annotation.services.faulty_items import PUT_BACK, TAKEN_OUT
-from studies.exporters.tables import doubled, quote_of, quoted_cell, text_cell
+from studies.exporters.tables import doubled, protected_lines, quote_of, quoted_cell, text_cell
 from studies.models import Item, Persona, RemovedPerson, Study, StudyLog
 from studies.prompts import BANDS
 
@@ -343,7 +343,7 @@ _STATEMENT = f"""
     ),
     items AS MATERIALIZED (
         SELECT i.id, key, {text_cell("key")} AS cell, {quote_of("key")} AS quote,
-            {doubled("key")} AS doubled, personas.features, split,
+            {doubled(protected_lines("key"))} AS doubled, personas.features, split,
             {text_cell("left_out_reason")} AS reason
         FROM studies_item i
         JOIN personas ON personas.id = persona_id

@@ -4,6 +4,7 @@ import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +32,13 @@ from studies.models import Item, Study
 from studies.services.studies import freeze, lock_study, record
 from studies.statements import clock
 from studies.statements.bulk import insert_rows
+from studies.texts.cells import as_sentence
 
 REQUIRED = ("rater_id", "item_id", "choice")
 NOT_COUNTED = ("surplus", "released", "withdrawn")
 TRUE = (True, "True", "true", "1")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
+_FIRST, _LAST = 1900, 2999  # years in which somebody can have answered
 
 
 @dataclass(frozen=True)
@@ -192,8 +195,8 @@ class _AnswerReader:
 
     def _answer(self, row: AnswerRow, raw: Mapping[str, Any]) -> AnswerIn:
         item = row.item(raw, self.item_keys)
-        rater = self._rater(row, raw.get("rater_id"))
-        if raw.get("choice") in (None, ""):
+        rater = self._rater(row, row.one(raw, "rater_id"))
+        if raw.get("choice") in (None, "", []):
             row.fault("choice", "no choice", "choice is missing.", "Use r1, r2 or tie.")
         choice = row.choice(raw)
         answer = AnswerIn(
@@ -256,20 +259,21 @@ class _AnswerReader:
 def _time(row: AnswerRow, value: Any) -> dt.datetime | None:
     if value is None:
         return None
-    try:
-        moment = parse_datetime(value) if isinstance(value, str) else None
-    except ValueError:
-        moment = None
-    if moment is None:
+    moment = None
+    with suppress(ValueError, OverflowError):  # of a date that no clock can hold
+        if isinstance(value, str) and (found := parse_datetime(value)):
+            moment = (found if found.tzinfo else found.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+    if moment is None or not _FIRST <= moment.year <= _LAST:
         row.fault(
             "answered_at",
             "time is malformed",
-            f"answered_at “{str(value)[:80]}” is not a date and time.",
+            f"answered_at “{str(value)[:80]}” is not a date and time of the years {_FIRST} to "
+            f"{_LAST}.",
             "Write it like 2026-05-20T11:03:00Z, or leave it empty.",
             value=value,
         )
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+    return moment
 
 
 _IMPORTED, _ANSWERED = Annotation.Standing.IMPORTED, Assignment.State.ANSWERED
@@ -285,6 +289,7 @@ class ImportedAnswers:
     left_out: int
     without_item: int = 0
     skipped: tuple[Fault, ...] = ()
+    changed: str = ""
 
     def __str__(self) -> str:
         left_out = f" Left out as not counted: {self.left_out:,}." if self.left_out else ""
@@ -293,7 +298,7 @@ class ImportedAnswers:
         return (
             f"Answers imported: {self.added:,}; there already: {self.unchanged:,}. "
             f"Imported raters in the study: {self.raters:,}.{left_out}"
-            f"{skipped_rows(self.skipped)}"
+            f"{self.changed}{skipped_rows(self.skipped)}"
         )
 
 
@@ -350,6 +355,7 @@ def import_annotations(
         left_out=answers.left_out,
         without_item=answers.without_item,
         skipped=skipped,
+        changed=as_sentence(file.changes),
     )
 
 

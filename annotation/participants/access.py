@@ -176,12 +176,20 @@ def _uncached(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return wrapper
 
 
+def _study_for(request: HttpRequest, slug: str) -> Study:
+    """The study of a page for somebody unknown, without what a draft says."""
+    study = get_object_or_404(Study, slug=slug)
+    if study.state == Study.State.DRAFT and not may_preview(request, study):
+        study.title = study.contact = ""
+    return study
+
+
 def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Load the study for `view(request, study)` and use its language, not the browser's."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, slug: str, **kwargs: object) -> HttpResponse:
-        study = get_object_or_404(Study, slug=slug)
+        study = _study_for(request, slug)
         with translation.override(study.language):
             return view(request, study, **kwargs)
 
@@ -206,7 +214,7 @@ def participant_page(
         def wrapper(request: HttpRequest, slug: str, **kwargs: object) -> HttpResponse:
             annotator = identify(request, slug)
             if annotator is None:
-                study = get_object_or_404(Study, slug=slug)
+                study = _study_for(request, slug)
                 return no_identity(request, study, is_first_page=False)
             with translation.override(annotator.study.language):
                 with_agreed_terms(annotator)

@@ -1,6 +1,5 @@
 """DailyDilemmas (Chiu et al. 2024): two ways to act in a situation, without a human answer."""
 
-import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,6 +19,7 @@ from studies.importers.sets.data_set import (
     for_id,
     json_rows,
 )
+from studies.texts.cells import literal
 
 _ACTIONS = ("to_do", "not_to_do")
 _QUESTION = "What would this person do?"
@@ -98,10 +98,7 @@ def _made(
 def _values(raw: Mapping[str, Any]) -> list[str]:
     """The values that an action supports, from the file's list literal."""
     found = raw.get("values_aggregated") or "[]"
-    try:
-        listed = found if isinstance(found, list) else ast.literal_eval(str(found))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return []
+    listed = found if isinstance(found, list) else literal(str(found))
     return [str(value)[:100] for value in listed][:50] if isinstance(listed, list) else []
 
 

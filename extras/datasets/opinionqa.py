@@ -1,6 +1,5 @@
 """OpinionQA (Santurkar et al. 2023): the answers of people in the American Trends Panel."""
 
-import ast
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -27,6 +26,7 @@ from studies.importers.sets.data_set import (
     lower_first,
     rank,
 )
+from studies.texts.cells import literal
 from studies.texts.normalisation import storable
 
 # column, key, label, sentence
@@ -85,7 +85,6 @@ def is_refusal(value: str) -> bool:
 ONE_A_TOPIC, ONE_A_WAVE, ALL_BINARY = "one_binary_per_topic", "one_binary_per_wave", "all_binary"
 _REFUSED = ("refused", "dk/refused", "don't know/refused")
 _REFUSED_CODE = 99
-_LONGEST_LITERAL = 20_000
 
 
 @dataclass(frozen=True)
@@ -220,12 +219,7 @@ def _literal(
     text = row.get(column, "")
     if kind is list and not text:
         return []
-    try:
-        if len(text) > _LONGEST_LITERAL:
-            raise ValueError("it is longer than 20,000 characters")
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        value = None
+    value = literal(text)
     if isinstance(value, kind):
         return value
     wanted = "{1.0: 'Yes', 2.0: 'No', 99.0: 'Refused'}" if kind is dict else "[1.0, 2.0]"

@@ -33,7 +33,8 @@ from studies.models import Choice, Item, Study
 from studies.services.studies import freeze, lock_study, record
 from studies.statements import clock
 from studies.statements.bulk import insert_rows
-from studies.texts.normalisation import plain
+from studies.texts.cells import as_sentence
+from studies.texts.normalisation import normalise, plain
 
 REQUIRED = ("item_id", "choice")
 _NO_VERDICT = ("unparseable", "refused", "skipped", "error")
@@ -247,7 +248,8 @@ class _JudgmentReader:
                 "Remove rows with a bias_probe.",
                 value=raw["bias_probe"],
             )
-        rater = "" if raw.get("rater_id") is None else str(raw["rater_id"])
+        given = row.one(raw, "rater_id")
+        rater = "" if given is None else str(given)
         setting = row.one_of(raw, "setting", registry.names())
         for field, seen, value in (
             ("rater_id", self._raters, rater),
@@ -317,6 +319,7 @@ class Imported:
     skipped: tuple[Fault, ...] = ()
     without_item: int = 0
     other_truths: tuple[str, ...] = ()
+    changed: str = ""
 
     def __str__(self) -> str:
         known = f"; {self.known:,} already existed" if self.known else ""
@@ -328,7 +331,7 @@ class Imported:
         return "\n".join(
             [
                 f"Imported {self.new:,} judgments of “{self.run.judge.name}” "
-                f"({self.run.setting}, features {self.run.features}){known}.{unknown}"
+                f"({self.run.setting}, features {self.run.features}){known}.{unknown}{self.changed}"
                 f"{skipped_rows(self.skipped)}",
                 *self._other_truths(),
             ]
@@ -398,6 +401,7 @@ def import_judgments(
         skipped=(*content.skipped, *storage.faults.skipped),
         without_item=content.without_item,
         other_truths=tuple(_differing(content.truths, {key: truth for key, _, truth in there})),
+        changed=as_sentence(file.changes),
     )
 
 
@@ -434,7 +438,7 @@ class _JudgmentStorage:
     def _stored(self, rows: list[ImportedJudgment]) -> dict[tuple[str, str, int], tuple[Any, ...]]:
         found = self._run.judgments.filter(item__in={self._items[row.item_key] for row in rows})
         return {
-            (key, first, sample): (*rest, plain(raw_text))
+            (key, first, sample): (*rest, normalise(plain(raw_text)))
             for key, first, sample, *rest, raw_text in found.values_list(
                 "item__key", "shown_first", "sample", "state", "choice", "certainty", "raw_text"
             )

@@ -1,10 +1,10 @@
 """The writers of every CSV and XLSX file of the product, with one rule against formulas.
 
-A spreadsheet computes a cell that begins like a formula, and reads an unquoted line break as the
-end of a row, so typed text could start a row. A cell that begins like a formula therefore gets a
-quote in front, and a cell with any line break is quoted. PostgreSQL gives the same cells in a tenth
-of the time; a test compares both. XlsxWriter is imported when a workbook is opened, which only
-workers and commands do.
+A spreadsheet computes a cell that begins like a formula, and some programs read any line break as
+the end of a row, so typed text could start a row. A cell that begins like a formula therefore gets
+a quote in front, also each such line inside it, and a cell with any line break is quoted.
+PostgreSQL gives the same cells in a tenth of the time; a test compares both. XlsxWriter is imported
+when a workbook is opened, which only workers and commands do.
 """
 
 import csv
@@ -33,6 +33,17 @@ UNSEEN = (
 SIGNS = "=+@＝＋－＠﹦﹢﹣﹫-"
 # Quotes in front are included, so that `as_typed` removes exactly what was added.
 _FORMULA = re.compile(f"'*(?:[\t\r\n]|[{UNSEEN}]*[{SIGNS}])")
+# The start of a line like a formula, without breaks, each of which starts a line of its own.
+# “- milk” and “+ milk” are entries of a list.
+_BLANK = (
+    UNSEEN.replace("\x00-\x20", "\x00-\x09\x0e-\x1b\x1f\x20")
+    .replace("\x7f-\xa0", "\x7f-\x84\x86-\xa0")
+    .replace("\u2028-\u202f", "\u202a-\u202f")
+)
+_LINE = f"'*[{_BLANK}]*(?:[{SIGNS.replace('+', '')[:-1]}]|[+-](?! ))"
+_FORMULA_LINE = re.compile(f"([{BREAKS}])(?={_LINE})")
+_PROTECTED_LINE = re.compile(f"([{BREAKS}])'(?={_LINE})")
+_BREAK = re.compile(f"[{BREAKS}]")
 
 
 class TextFile(Protocol):
@@ -41,11 +52,15 @@ class TextFile(Protocol):
 
 def spreadsheet_text(cell: str) -> str:
     """Protect `cell` from being computed as a formula; `as_typed` undoes exactly this."""
-    return f"'{cell}" if _FORMULA.match(cell) else cell
+    lines = _FORMULA_LINE.sub(r"\1'", cell) if _BREAK.search(cell) else cell
+    return f"'{lines}" if _FORMULA.match(cell) else lines
 
 
 def as_typed(cell: str) -> str:
     """A cell of a CSV file as it was before `spreadsheet_text`."""
+    if "'" not in cell:
+        return cell
+    cell = _PROTECTED_LINE.sub(r"\1", cell)
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell, 1) else cell
 
 
@@ -65,10 +80,11 @@ def csv_cell(value: Any) -> Any:
 
 
 def csv_cells(values: Iterable[Any]) -> list[Any]:
-    """Many values as CSV cells: a text that begins with a letter or a digit is no formula."""
+    """Many values as CSV cells: one line that begins with a letter or a digit is no formula."""
     return [
         value
-        if type(value) in _NUMBERS or (type(value) is str and value[:1] in _HARMLESS)
+        if type(value) in _NUMBERS
+        or (type(value) is str and value[:1] in _HARMLESS and not _BREAK.search(value))
         else csv_cell(value)
         for value in values
     ]
@@ -122,13 +138,20 @@ def _pattern(regex: str) -> str:
 
 _PLAIN = _pattern("^[A-Za-z0-9][A-Za-z0-9_.:/ -]*$")
 _COMPUTED = _pattern(f"^'*([\t\r\n]|[{UNSEEN}]*[{SIGNS}])")
+_BEFORE_LINE = _pattern(f"([{BREAKS}])(?={_LINE})")
 _TO_QUOTE = _pattern(f'[",{BREAKS}]')
 
 
 def text_cell(text: str) -> str:
     """The cell of a text, protected from being computed as a formula."""
-    protected = f"CASE WHEN {text} ~ {_COMPUTED} THEN '''' || {text} ELSE {text} END"
+    lines = protected_lines(text)
+    protected = f"CASE WHEN {text} ~ {_COMPUTED} THEN '''' || {lines} ELSE {lines} END"
     return f"CASE WHEN {text} ~ {_PLAIN} THEN {text} ELSE {quoted_cell(f'({protected})')} END"
+
+
+def protected_lines(text: str) -> str:
+    """A text without a line that begins like a formula, but for its first."""
+    return f"regexp_replace({text}, {_BEFORE_LINE}, '\\1''', 'g')"
 
 
 def quoted_cell(text: str) -> str:

@@ -358,7 +358,8 @@ def read_kept(upload: Upload) -> Kept | None:
     first = files_of(upload)[0]
     try:
         with first.open() as stream:
-            head = read_head(_beginning(first.name, stream))
+            file = _beginning(first.name, stream)
+        head = read_head(dataclasses.replace(file, encoding=mapping_of(upload).encoding))
     except FileNotFoundError:
         return None
     before = _before(upload.study, upload.columns_hash)
@@ -383,6 +384,14 @@ def content_of(study: Study) -> StudyContent:
 def mapping_of(upload: Upload) -> ColumnMapping:
     """The mapping as it was last sent; it may be incomplete."""
     return ColumnMapping.stored(upload.mapping)
+
+
+def read_again(upload: Upload) -> None:
+    """Guess the mapping again after another encoding was named, which may change the columns."""
+    kept = read_kept(upload)
+    mapping = mapping_of(upload)
+    if kept is not None and {*kept.head.columns} != {*mapping.fields}:
+        note_mapping(upload, dataclasses.replace(guess(kept.head), encoding=mapping.encoding))
 
 
 def note_mapping(upload: Upload, mapping: ColumnMapping, *, is_imported: bool = False) -> None:

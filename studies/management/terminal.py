@@ -15,6 +15,7 @@ from studies.importers.files.answer_rows import ScaleRange, scale_of
 from studies.importers.files.faults import Refused
 from studies.models import Study
 from studies.services.extras import turn_on
+from studies.texts.cells import ENCODINGS
 
 
 def find_study(slug: str, *, uses: str = "") -> Study:
@@ -49,6 +50,17 @@ def read_settings(path: Path, known: Collection[str]) -> dict[str, Any]:
             hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
             raise CommandError(f"{path}: a study has no setting “{name}”. {hint}")
     return settings
+
+
+def add_encoding(parser: ArgumentParser) -> None:
+    """The option for text files that are not UTF-8."""
+    parser.add_argument(
+        "--encoding",
+        choices=[*ENCODINGS],
+        default="",
+        metavar="NAME",
+        help="encoding of a text file: UTF-8, or Windows-1252 if it is not UTF-8, unless named",
+    )
 
 
 def add_skip_faulty(parser: ArgumentParser) -> None:

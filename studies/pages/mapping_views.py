@@ -45,6 +45,7 @@ from studies.importers.uploads import (
     keep_copy_for_import,
     mapping_of,
     note_mapping,
+    read_again,
     read_kept,
 )
 from studies.models import Item, Membership, Persona, Study, Upload
@@ -53,6 +54,7 @@ from studies.pages.responses import REFUSED, with_frames
 from studies.selectors import get_study
 from studies.services.items import show_item
 from studies.tasks import import_file
+from studies.texts.cells import ENCODINGS
 from studies.texts.normalisation import storable
 
 PREVIEWED = 3
@@ -90,6 +92,7 @@ class MappingForm:
     """The mapping of one file, from the stored one or from what was sent."""
 
     choices = field_choices()
+    encodings = [("", "Detected"), *ENCODINGS.items()]
 
     def __init__(self, head: Head, mapping: ColumnMapping, *, task: str) -> None:
         self.head, self.mapping, self._task = head, mapping, task
@@ -197,6 +200,7 @@ def sent_mapping(head: Head, stored: ColumnMapping, data: Mapping[str, str]) -> 
         {value: answer for value, answer in answers.items() if value},
         storable(data.get("question", ""))[: LIMITS["question"]],
         storable(data.get("persona_text", ""))[:MAX_TEXT],
+        encoding if (encoding := data.get("encoding", "")) in ENCODINGS else "",
     )
     return with_doubts(head, mapping)
 
@@ -232,8 +236,11 @@ def columns(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     if request.method == "GET":
         return _page(request, study, kept)
     mapping = sent_mapping(kept.head, mapping_of(upload), request.POST.dict())
+    is_read_again = mapping.encoding != mapping_of(upload).encoding
     note_mapping(upload, mapping)
-    if "update" in request.POST:
+    if is_read_again:
+        read_again(upload)
+    if "update" in request.POST or is_read_again:
         address = reverse("studies:import-columns", args=[slug, public_id])
         return redirect(f"{address}#result")
     if faults := mapping.faults():

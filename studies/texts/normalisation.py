@@ -14,11 +14,43 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # These, and halves of surrogate pairs, which no UTF-8 file or database can store.
 UNSTORABLE = re.compile(f"{CONTROL.pattern[:-1]}\ud800-\udfff]")
 _NEWLINE = re.compile(r"\r\n?")
+# Characters that nobody sees: joiners, direction marks, fillers, selectors and tags. Written as
+# escapes, because editors hide them.
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
+)
+# Where joiners decide how letters are written, and where they make one sign of several emoji.
+_JOINS = (
+    "\u0600-\u1cff\u2190-\u2bff\ufe0f\ua840-\uabff\ufb50-\ufdff\ufe70-\ufefc"
+    "\U00010a00-\U00011fff\U0001e900-\U0001faff"
+)
+_WITHOUT_SPACES = "\u0e00-\u109f\u1780-\u17ff\u1950-\u1aff\ua9e0-\ua9ff\uaa60-\uaa7f"
+_FLAG = "(\U0001f3f4[\U000e0020-\U000e007e]{1,6}\U000e007f)"
+# Those that mean nothing in any text; the first group is kept.
+_NOISE = re.compile(
+    f"{_FLAG}|(?<![{_JOINS}])[\u200c\u200d]|(?<![{_WITHOUT_SPACES}])\u200b|(?<![\u1800-\u18af])\u180e"
+    "|[\u00ad\u034f\u202d\u202e\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
+# Those that matter only next to letters that are written from right to left.
+_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202c\u2066-\u2069]")
 
 
 def normalise(text: str) -> str:
-    """`text` in NFC, with LF as the only line ending."""
-    return unicodedata.normalize("NFC", _NEWLINE.sub("\n", text))
+    """`text` in NFC, with LF as the only line ending, without invisible characters.
+
+    Those that decide how a text is written stay: joiners in emoji and in Persian or Indic words,
+    breaks in Thai, direction marks in a text with Arabic or Hebrew letters.
+    """
+    text = _NEWLINE.sub("\n", text)
+    if text.isascii():
+        return text
+    if INVISIBLE.search(text):
+        text = _NOISE.sub(r"\1", text)
+        if not _RIGHT_TO_LEFT.search(text):
+            text = _DIRECTION.sub("", text)
+    return unicodedata.normalize("NFC", text)
 
 
 def plain(text: str) -> str:

@@ -159,9 +159,60 @@ def test_a_file_without_answers_is_refused(study, text):
 def test_a_file_that_is_not_utf8_names_the_line(study):
     with pytest.raises(Refused, match=r"Line 2 is not UTF-8\. Save the file as ‘CSV UTF-8’"):
         import_annotations(
-            study_id=study.pk,
-            file=File("a.csv", "rater_id,item_id,choice\nr1,i1,ré\n".encode("latin-1")),
+            study_id=study.pk, file=File("a.csv", b"rater_id,item_id,choice\nr1,i1,r\x81\n")
         )
+
+
+def test_a_file_in_a_named_encoding_is_read(study):
+    text = "rater_id,item_id,choice,note\nr1,i1,r1,да\n"
+
+    import_annotations(study_id=study.pk, file=File("a.csv", text.encode("cp1251"), "cp1251"))
+    import_annotations(study_id=study.pk, file=File("a.csv", text.encode("utf-16")))
+
+    assert Annotation.objects.count() == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030", "cp1253"])
+def test_a_named_encoding_that_is_wrong_is_refused(study, encoding):
+    with pytest.raises(Refused, match=f"the file is not in the encoding {encoding}"):
+        import_annotations(study_id=study.pk, file=File("a.csv", b"rater_id\xff,b", encoding))
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "9999-12-31T23:59:59-12:00",
+        "0001-01-01T00:00:00+05:00",
+        "0001-01-01",
+        "9999-12-31T00:00:00Z",
+        "1899-12-31T23:59:59Z",
+        "2026-02-30T00:00:00Z",
+    ],
+)
+def test_a_time_that_no_clock_holds_is_named(study, time):
+    text = f"rater_id,item_id,choice,answered_at\nr1,i1,r1,{time}\n"
+
+    assert f"Line 2, item “i1”: answered_at “{time}” is not a date and time" in refusal(study, text)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_a_list_of_one_is_its_value_and_several_are_named(study, kind):
+    def rows(*choice):
+        given = {
+            "rater_id": ["r\u200b1"],
+            "item_id": ["i1"],
+            "choice": [*choice],
+            "certainty": [80],
+        }
+        if kind == "json":
+            return json.dumps([given])
+        return ",".join(given) + "\n" + ",".join(f'"{value}"' for value in given.values())
+
+    assert "choice is a list of 2 values (r1, r2). Give it one." in refusal(study, rows("r1", "r2"))
+    load(study, rows("r1"), name=f"a.{kind}")
+    answer = Annotation.objects.get()
+    assert (answer.choice, answer.certainty) == ("r1", 80)
+    assert answer.assignment.annotator.pseudonym == "r1"
 
 
 def test_a_rater_with_the_pseudonym_of_an_annotator_is_refused(study):

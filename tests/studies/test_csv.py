@@ -7,6 +7,7 @@ import pytest
 
 from studies.importers.files.bundle import open_path
 from studies.importers.files.faults import Refused
+from studies.importers.files.lines import IN_FALLBACK
 from studies.importers.items.item_bundle import ImportOptions, read_bundle
 from tests.studies.files import DATASET, faults, jsonl, raw_item, read, zipped
 
@@ -81,8 +82,25 @@ def test_rows_of_another_length_and_bad_cells_are_faults():
     ]
 
 
-def test_a_file_in_another_encoding_names_the_line():
-    data = csv_file(HEADER, ROW) + "\na2,p2,1,Café?,Go,Stay,1".encode("latin-1")
+def test_a_file_as_spreadsheets_save_it_is_read_and_said_to_be_so():
+    data = csv_file(HEADER, ROW) + "\na2,p2,1,Café – “so”?,Go,Stay,1".encode("cp1252")
+
+    found = read(data, name="items.csv")
+
+    assert found.items[1].values["question"] == "Café – “so”?"
+    assert found.notes == {IN_FALLBACK: 1}
+
+
+def test_a_file_in_two_encodings_names_the_line():
+    data = csv_file(HEADER, ROW) + "\na2,p2,1,Café?,Go,Stay,1\n".encode("cp1252")
+    data += "a3,p3,1,Café?,Go,Stay,1".encode()
+
+    assert faults(data, name="items.csv") == ["Line 4 is not UTF-8. Save the file as ‘CSV UTF-8’."]
+
+
+@pytest.mark.parametrize("byte", [b"\x81", b"\x9d"])
+def test_bytes_that_no_known_encoding_has_name_the_line(byte):
+    data = csv_file(HEADER, ROW) + b"\na2,p2,1,Caf" + byte + b"?,Go,Stay,1"
 
     assert faults(data, name="items.csv") == ["Line 3 is not UTF-8. Save the file as ‘CSV UTF-8’."]
 

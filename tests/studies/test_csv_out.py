@@ -97,3 +97,20 @@ def test_the_faults_of_a_file_hold_no_formula():
     faults = [Fault(None, cell, cell, cell, cell, cell, cell) for cell in HOSTILE]
 
     is_safe(faults_csv(faults), rows=1 + len(HOSTILE), columns=8)
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\u2028", "\x0b", "\x85"])
+@pytest.mark.parametrize(
+    "line", ["=1+1", "= 1", "@SUM(A1)", "  =1", "\ufeff=1", "\n=1", "-2+3", "+1", "'=1", "＝1"]
+)
+def test_no_line_inside_a_cell_begins_like_a_formula(end, line):
+    cell = f"Nice study!{end}{line}"
+
+    text = written([[cell]])
+
+    assert not [each for each in text.splitlines() if looks_like_a_formula(each)]
+    assert [as_typed(row[0]) for row in rows_of(text)] == [cell.replace("\r\n", "\n")]
+
+
+def test_entries_of_a_list_stay_as_they_are():
+    assert spreadsheet_text("Buy:\n- milk\n+ bread") == "Buy:\n- milk\n+ bread"

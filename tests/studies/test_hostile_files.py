@@ -1,14 +1,17 @@
 """Whatever stands in a file, it is imported or refused with reasons: nothing breaks."""
 
 import copy
+import json
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from studies.importers.files.faults import Refused
+from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from tests.sampling import examples
-from tests.studies.files import faults, jsonl, raw_item, read, zipped
+from tests.studies.files import DATASET, faults, jsonl, raw_item, read, zipped
 
 FULL = raw_item(
     1,
@@ -93,6 +96,18 @@ def test_any_cells_are_accepted_or_refused(cells):
     found = faults(data, name="items.csv")
 
     assert found or len(read(data, name="items.csv").items) == 1
+
+
+def test_a_zip_that_is_damaged_near_its_end_is_refused_in_words(tmp_path):
+    rows = "\n".join(json.dumps(raw_item(n)) for n in range(5_000)).encode()
+    data = bytearray(zipped(dataset__json=json.dumps(DATASET), items__jsonl=rows))
+    end = data.index(b"PK\x01\x02") - 400
+    data[end : end + 8] = b"\xff" * 8
+    path = tmp_path / "items.zip"
+    path.write_bytes(data)
+
+    with pytest.raises(Refused, match="the zip file cannot be read"):
+        read_paths([path], ImportOptions("preference"))
 
 
 def test_a_zip_with_damaged_bytes_is_refused_in_words():

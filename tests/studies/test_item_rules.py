@@ -114,7 +114,8 @@ def test_text_that_no_database_can_store_is_refused():
     line = json.dumps(raw_item(question="Why\ud800?"))
 
     assert faults(jsonl(line)) == [
-        "Line 1, item “x1”: question has the control character U+D800 at position 4. Remove it."
+        "Line 1: question has half of a character, the surrogate U+D800, at position 4. Write the "
+        "whole character, or remove it."
     ]
 
 
@@ -209,7 +210,7 @@ def test_text_is_brought_to_one_form():
     [
         ("{", "this is not JSON"),
         ('{"id": "a", "id": "b"}', "the key “id” appears twice"),
-        ('{"id": NaN}', "NaN is not a number"),
+        ('{"id": Infinity}', "Infinity is not a number"),
         ("[" * 100_000, "the line holds more than 50,000 values"),
         ("[1]", "the line is not a JSON object"),
     ],

@@ -10,6 +10,7 @@ import openpyxl
 import pytest
 from django.core.management import call_command
 
+from studies.exporters import tables
 from studies.importers.columns.mapped_items import read_mapped
 from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.columns.table_file import table_of
@@ -167,11 +168,89 @@ def test_items_in_a_json_list_are_named_by_entry_and_id():
     ]
 
 
+def changed(data, part, *edits):
+    """A workbook with edits of one of its parts."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for info in old.infolist():
+            content = old.read(info)
+            for before, after in edits if info.filename == part else ():
+                assert before in content
+                content = content.replace(before, after)
+            new.writestr(info.filename, content)
+    return out.getvalue()
+
+
+def test_codes_of_characters_in_a_workbook_are_those_characters():
+    data = workbook([["q1", "p", "A_x000D_\nB", "_x005F_x000D_", "Soup", "Stew"]])
+
+    [item] = read(data, name="items.xlsx").items
+
+    assert item.persona.text == "A\nB"
+    assert item.values["question"] == "_x000D_"
+
+
+def test_our_own_workbook_is_read_back_equal(tmp_path):
+    texts = ["_x000D_", "a\tb", "_x005F_", "plain"]
+    path = tmp_path / "t.xlsx"
+    with tables.workbook(path) as book:
+        book.sheet("t", ["a", "b", "c", "d"]).rows([texts])
+
+    [(_, row)] = table_of(File(path.name, path))
+
+    assert [*row.values()] == texts
+
+
+def test_errors_of_a_spreadsheet_are_no_texts():
+    data = workbook([["q1", "p", "A person.", "Why?", "#NAME?", "Stew"]])
+
+    assert faults(data, name="items.xlsx") == [
+        "Line 2, item “q1”: response r1 is #NAME?, the error of a spreadsheet instead of a value. "
+        "Correct the cell, or leave it empty."
+    ]
+
+
+BOOK, MAIN = "xl/workbook.xml", b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+SAVED_BY_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (
+            changed(workbook(ROWS), BOOK, (MAIN, b"http://purl.oclc.org/ooxml/spreadsheetml/main")),
+            "the workbook is in the form “Strict Open XML”",
+        ),
+        (
+            changed(
+                workbook(ROWS),
+                BOOK,
+                (b'state="visible" r:id="rId1"', b'state="hidden" r:id="rId1"'),
+            ),
+            "the first sheet of the workbook, “Sheet”, is hidden. The workbook also has the sheets "
+            "“Other”.",
+        ),
+        (
+            workbook([["b"]], header=["About"]),
+            "Only the first sheet, “Sheet”, was read. The workbook also has the sheets “Other”.",
+        ),
+        (SAVED_BY_OLD_OFFICE + bytes(9000), "the workbook has a password."),
+        (
+            SAVED_BY_OLD_OFFICE + bytes(90) + "Workbook".encode("utf-16-le"),
+            "this is a workbook of an old program (.xls)",
+        ),
+    ],
+    ids=["strict", "hidden", "about", "password", "old"],
+)
+def test_a_workbook_that_cannot_be_read_says_why(data, words):
+    assert any(words in fault for fault in faults(data, name="items.xlsx"))
+
+
 def test_faults_of_a_list_are_named():
-    rows = json.dumps([raw_item(1), raw_item(2, metadata={"a": float("nan")})])
+    rows = json.dumps([raw_item(1), raw_item(2, metadata={"a": float("inf")})])
 
     assert faults(rows.encode(), name="items.json") == [
-        "Line 1: NaN is not a number. Write one JSON object a line, or a CSV file."
+        "Line 1: Infinity is not a number. Write one JSON object a line, or a CSV file."
     ]
 
 

@@ -70,6 +70,12 @@ def parser() -> ArgumentParser:
         help="where the records of a JSON file are, such as results.*.answers",
     )
     found.add_argument(
+        "--encoding",
+        default="",
+        metavar="NAME",
+        help="encoding of text files, such as cp1251 (default: UTF-8, or Windows-1252 if not)",
+    )
+    found.add_argument(
         "--out", type=Path, default=Path("report.html"), help="the report (default: report.html)"
     )
     found.add_argument(

@@ -1,11 +1,13 @@
 """The rows of one file: a table with any column names, an export, or records of a JSON file."""
 
 import json
+import math
 import re
 import zipfile
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +18,19 @@ from studies.importers.files.faults import MAX_BYTES, MAX_UNPACKED, Refused, pla
 from studies.importers.files.json_rows import is_json
 from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
+from studies.texts.cells import Changes, clean_values, listed_values
 from thirdperson.check.columns import CheckedRows, Columns
 from thirdperson.check.exports import registry
-from thirdperson.check.exports.reader import nested, record_paths, rows_at, text
+from thirdperson.check.exports.reader import nested, record_paths, rows_at
 from thirdperson.check.labels import BadTable, listed
 
 MOST_FAULTS = 10
+_OPEN = ("[", "(", "{")
 _HEAD = 50  # rows that show which program wrote a table, or which lists it has
 _LONGEST = 200  # labels of one item in a list
 
 
-def rows_of_table(path: Path, *, skip_faulty: bool) -> tuple[CheckedRows, list[str]]:
+def rows_of_table(file: File, *, skip_faulty: bool) -> tuple[CheckedRows, list[str]]:
     """The rows of a table, and faults of rows that were left out.
 
     Raises `BadTable` with all other faults, up to `MOST_FAULTS`.
@@ -35,19 +39,19 @@ def rows_of_table(path: Path, *, skip_faulty: bool) -> tuple[CheckedRows, list[s
     faults: list[str] = []
     skipped: list[str] = []
     try:
-        for found in table_of(File(path.name, path).once()):
+        for found in table_of(file.once()):
             if isinstance(found, BadLine):
                 may_be_skipped = skip_faulty and not found.fault.ends_reading
                 (skipped if may_be_skipped else faults).append(str(found.fault))
             else:
                 line, cells = found
-                rows.append((f"{path.name}, {place(line).lower()}", cells))
+                rows.append((f"{file.name}, {place(line).lower()}", cells))
             if len(faults) == MOST_FAULTS:
                 break
     except Refused as error:
         faults += [str(fault) for fault in error.faults]
     if faults:
-        raise BadTable("\n".join([f"{path.name} cannot be read.", *faults]))
+        raise BadTable("\n".join([f"{file.name} cannot be read.", *faults]))
     return rows, skipped
 
 
@@ -63,7 +67,7 @@ def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
 
     Other rows keep their lists, with a column for each place.
     """
-    if any(cell.startswith("[") for _, row in rows[:_HEAD] for cell in row.values()):
+    if any(cell[:1] in _OPEN for _, row in rows for cell in row.values()):
         rows = [(where, _with_places(row)) for where, row in rows]
     names = next(filter(None, (_by_rater(row)[1] for _, row in rows[:_HEAD])), ())
     found = []
@@ -76,14 +80,61 @@ def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
     return found or rows
 
 
+def _one_value_a_cell(
+    rows: CheckedRows, named: Collection[str], *, skip_faulty: bool
+) -> tuple[CheckedRows, list[str]]:
+    """Take the only value out of lists in columns that have one value in most rows.
+
+    Returns also the faults of rows left out because a cell has several. Raises `BadTable` for such
+    a cell if no row may be left out. `named` are the columns of the file, which are no places of a
+    list.
+    """
+    columns = dict.fromkeys(name for _, row in rows for name in row)
+    places = {name: of for name in columns if name not in named and (of := _list_of(name))}
+    alone: Counter[str] = Counter()
+    several: Counter[str] = Counter()
+    for _, row in rows if places else ():
+        lengths = Counter(places.get(name, name) for name, cell in row.items() if cell)
+        alone.update(name for name, n in lengths.items() if n == 1)
+        several.update(name for name, n in lengths.items() if n > 1)
+    single = {of for of in places.values() if alone[of] > several[of]}
+    if not single:
+        return rows, []
+    found, faults = [], []
+    for where, row in rows:
+        cells: dict[str, str] = {}
+        fault = ""
+        for name, cell in row.items():
+            of = places.get(name, name)
+            if of not in single:
+                cells[name] = cell
+            elif not cells.get(of):
+                cells[of] = cell
+            elif cell:
+                values = listed([row[other] for other in row if places.get(other) == of])
+                fault = f"{where}: {of} is a list of several values: {values}. Give it one."
+        if not fault:
+            found.append((where, cells))
+        elif skip_faulty:
+            faults.append(fault)
+        else:
+            raise BadTable(fault)
+    return found, faults
+
+
+def _list_of(column: str) -> str:
+    """The list of which a column is an element; empty for any other column."""
+    of, _, place = column.rpartition(".")
+    return of if place.isdecimal() else ""
+
+
 def _with_places(row: Mapping[str, str]) -> Mapping[str, str]:
     """The row, with lists of labels in a cell as a column for each place, as in JSON."""
     found: dict[str, str] = {}
     for name, cell in row.items():
-        parts = nested({name: cell})[name] if cell.startswith("[") else None
-        is_nested = isinstance(parts, list) and any(isinstance(x, (dict, list)) for x in parts)
-        if isinstance(parts, list) and len(parts) <= _LONGEST and not is_nested:
-            found |= {f"{name}.{n}": text(part) for n, part in enumerate(parts)}
+        parts = listed_values(cell)
+        if parts is not None and len(parts) <= _LONGEST:
+            found |= {f"{name}.{n}": part for n, part in enumerate(parts or [""])}
         else:
             found[name] = cell
     return found
@@ -114,7 +165,8 @@ def _by_rater(row: Mapping[str, str]) -> tuple[list[tuple[str, str]], Collection
 class FileRows:
     """The rows of one file, the columns that are known, and the program that wrote it.
 
-    `places` are where else a JSON file has records, as options.
+    `places` are where else a JSON file has records, as options; `changes` counts what was changed
+    in cells.
     """
 
     rows: CheckedRows
@@ -122,24 +174,34 @@ class FileRows:
     format: str = ""
     skipped: Sequence[str] = ()
     places: Sequence[str] = ()
+    changes: Mapping[str, int] = field(default_factory=dict)
 
 
 def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
     if path.stat().st_size > MAX_BYTES:
         raise BadTable(f"{path.name} is larger than {MAX_BYTES >> 20} MB. Split it.")
     document = _samples(path) if _begins(path, ZIPPED) else None
+    changes = Changes()
     if document is None:
-        document = _document(path, options.format)
+        document = _document(path, options.format, changes)
     # Among several files, it is for those with one JSON object.
     if options.records and (isinstance(document, dict) or [path] == options.files):
         if document is None:
             raise BadTable(f"{path.name} is not JSON, so --records finds nothing in it.")
-        return FileRows(rows_at(document, options.records, path.name), given)
+        of_path = rows_at(document, options.records, path.name)
+        return FileRows(of_path, given, changes=changes)
     if document is not None and (found := _export(document, path, options, given)):
-        return found
+        return replace(found, changes=changes)
+    file = File(path.name, path, options.encoding)
+    if not given.skip_faulty and (where := _not_a_number(document)):
+        raise BadTable(
+            f"{path.name}, {where} is NaN, which is no JSON. Write null for a missing label "
+            "(json.dumps(rows, allow_nan=False) finds each), or add --skip-faulty to read NaN as "
+            "missing."
+        )
     lists = [f"--records {place} ({n:,} records)" for place, n in record_paths(document)]
     try:
-        rows, skipped = rows_of_table(path, skip_faulty=given.skip_faulty)
+        rows, skipped = rows_of_table(file, skip_faulty=given.skip_faulty)
     except BadTable as error:
         hint = f" Or say where the records are: {listed(lists, 4)}." if lists else ""
         raise BadTable(f"{error}{hint}") from None
@@ -148,13 +210,27 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
         if _reader([nested(row) for _, row in rows[:_HEAD]], options.format):
             records = [nested(row) for _, row in rows]
             if found := _export(records, path, options, given):
-                return replace(found, skipped=skipped)
+                return replace(found, skipped=skipped, changes=file.changes)
     if options.format not in ("auto", "table"):
         raise BadTable(
             f"{path.name} is not an export of {options.format} that this program can read. "
             "docs/check.md says what to export; leave --format out to detect the format."
         )
-    return FileRows(_one_label_a_row(rows), given, "", skipped, lists)
+    # In JSON, a name with a number at its end may be a place of a list.
+    whole = [row for _, row in rows] if document is None and not is_json(file) else document
+    listing = whole if isinstance(whole, list) else []
+    named = {name for row in listing if isinstance(row, Mapping) for name in row}
+    rows, faults = _one_value_a_cell(_one_label_a_row(rows), named, skip_faulty=given.skip_faulty)
+    return FileRows(rows, given, "", [*skipped, *faults], lists, file.changes)
+
+
+def _not_a_number(document: Any) -> str:
+    """Where a list of objects has NaN, which Python writes for a missing number; "" without."""
+    for number, row in enumerate(document if isinstance(document, list) else [], start=1):
+        for name, value in row.items() if isinstance(row, dict) else ():
+            if isinstance(value, float) and math.isnan(value):
+                return f"record {number}: {name}"
+    return ""
 
 
 def _reader(document: Any, format: str) -> str:
@@ -183,7 +259,7 @@ def _begins(path: Path, mark: bytes) -> bool:
         return file.read(len(mark)) == mark
 
 
-def _document(path: Path, format: str) -> Any:
+def _document(path: Path, format: str, changes: Changes) -> Any:
     """The JSON value of a file, or the list of its lines; None if neither."""
     if format == "table":
         return None
@@ -193,9 +269,10 @@ def _document(path: Path, format: str) -> Any:
             return None
         content = file.read().decode("utf-8-sig")
         try:
-            return json.loads(content)
+            found = json.loads(content)
         except ValueError:
-            return [json.loads(line) for line in content.splitlines() if line.strip()]
+            found = [json.loads(line) for line in content.splitlines() if line.strip()]
+        return clean_values(found, changes)
     # The table reader reports the fault and its line, and needs less memory.
     except (ValueError, RecursionError, Refused, MemoryError):
         return None
@@ -214,7 +291,7 @@ def _samples(path: Path) -> Any:
             ]
             if sum(part.file_size for part in parts) > MAX_UNPACKED:
                 raise BadTable(f"{path.name} is larger than {MAX_UNPACKED >> 20} MB unpacked.")
-            return {"samples": [json.loads(archive.read(part)) for part in parts]}
+            return {"samples": [clean_values(json.loads(archive.read(part))) for part in parts]}
     except (*BROKEN_ZIP, ValueError) as error:
         raise BadTable(
             f"{path.name} cannot be read as an .eval file of Inspect ({error}). Convert it with: "

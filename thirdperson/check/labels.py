@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from studies.texts.cells import name_of
+
 
 class BadTable(Exception):
     """The file, or the options for it, cannot be used."""
@@ -71,7 +73,7 @@ def is_label(value: str) -> bool:
 @lru_cache(maxsize=4096)  # labels are few, and each occurs often
 def same_label(value: str) -> str:
     """A normalised label: 1 and 1.0 are equal, and so are Yes and yes."""
-    value = value.strip().casefold()
+    value = name_of(value).casefold()
     whole = value.removesuffix(".0")
     return whole if whole.lstrip("-").isdecimal() else value
 

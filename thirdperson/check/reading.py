@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import cast
 
 from studies.importers.files.answer_rows import PERCENT, ScaleRange, scale_of
-from studies.importers.files.bundle import size_of
+from studies.importers.files.bundle import WORKBOOKS, size_of
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Refused, same_id
+from studies.importers.files.packed import about_sheets, sheets_of
+from studies.texts.cells import ENCODINGS, is_error, name_of
 from thirdperson.check.column_names import kind_is_judge
 from thirdperson.check.columns import (
     CheckedRows,
@@ -171,7 +173,13 @@ def _label(
     rater: str,
     is_judge: bool,
 ) -> Label:
-    value = row.get(column, "").strip()
+    value = name_of(row.get(column, ""))
+    for part in (item, rater, value):
+        if is_error(part) and part.casefold() not in NO_LABEL:
+            raise BadTable(
+                f"{where}: {part} is the error of a spreadsheet instead of a value. Correct the "
+                "cell, or leave it empty."
+            )
     stated = row.get(columns.certainty.get(column, ""), "").strip()
     certainty = None
     if is_judge and column in columns.probability:
@@ -222,10 +230,10 @@ def _add(
         seen[key] = same_label(label.value)
         found.labels.append(label)
     elif is_once:
+        several = f", or several: --on {on}" if (on := advice()) else ""
         raise BadTable(
             f"{label.where}: a second label of “{label.rater}” for this item. Keep one of them, "
-            "or name the column that identifies items: --item COLUMN, or several: "
-            f"--on {advice()}."
+            f"or name the column that identifies items: --item COLUMN{several}."
         )
     elif seen[key] != same_label(label.value):
         several = f", or several that name it together: --on {on}" if (on := advice()) else ""
@@ -256,8 +264,27 @@ def _note(
 def read_labels(options: Namespace) -> LabelTable:
     """The labels of the files, after a question at a terminal if columns may be of people.
 
-    Raises `BadTable`.
+    Raises `BadTable`, which names the other sheets of a workbook.
     """
+    try:
+        return _labels_of(options)
+    except BadTable as error:
+        about = [
+            f"{file.name}: {about}"
+            for file in options.files
+            if file.name.lower().endswith(WORKBOOKS) and (about := _about_sheets(file))
+        ]
+        if about and "the sheets" not in str(error):
+            raise BadTable("\n".join([str(error), *about])) from error
+        raise
+
+
+def _about_sheets(file: Path) -> str:
+    with file.open("rb") as stream:
+        return about_sheets(sheets_of(stream))
+
+
+def _labels_of(options: Namespace) -> LabelTable:
     try:
         return _read(options)
     except UnclearPeople as unclear:
@@ -291,6 +318,8 @@ def _labels(options: Namespace) -> LabelTable:
     formats = ["auto", "table", *registry.READERS]
     if options.format not in formats:
         raise BadTable(f"--format {options.format}: use one of {listed(formats, 20)}.")
+    if options.encoding not in ("", *ENCODINGS):
+        raise BadTable(f"--encoding {options.encoding}: use one of: {listed([*ENCODINGS], 20)}.")
     given = _given(options)
     on = ", ".join(options.on)
     if len(options.on) > 1 and not given.item:
@@ -320,6 +349,8 @@ def _labels(options: Namespace) -> LabelTable:
         hint = f" If each label is a record of its own: {listed(places, 4)}." if places else ""
         raise BadTable(f"{error}{hint}") from None
     known = {table.format for table in tables.values()} - {""}
+    changes = sum((Counter(table.changes) for table in tables.values()), Counter[str]())
+    labels.reading += [f"{what}: {count:,}" for what, count in changes.items()]
     labels.reading[:0] = [f"format: {name}" for name in sorted(known)]
     if len(tables) > 1:
         own = [*whole.columns.people, *whole.columns.judges]

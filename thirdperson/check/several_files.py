@@ -163,9 +163,12 @@ def _merge(
         if not key:
             raise BadTable(f"{where}: {item} is empty. Name the item in every row.")
         if key in seen:
+            on = together(rows, item, common)
+            several = (
+                f"name the columns that identify items together: --on {on}, or " if on else "name "
+            )
             raise BadTable(
-                f"{where}, item “{key}”: a second row in this file. Keep one of them, name the "
-                f"columns that identify items together: --on {together(rows, item, common)}, or "
+                f"{where}, item “{key}”: a second row in this file. Keep one of them, {several}"
                 "the one that says who gave a label: --annotator COLUMN."
             )
         seen.add(key)

@@ -1,5 +1,6 @@
 import sys
 from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,13 @@ from annotation.files.imports import import_annotations
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import Refused
 from studies.importers.sets import data_sets
-from studies.management.terminal import add_scale, add_skip_faulty, find_study, progress_bar
+from studies.management.terminal import (
+    add_encoding,
+    add_scale,
+    add_skip_faulty,
+    find_study,
+    progress_bar,
+)
 
 
 class Command(BaseCommand):
@@ -22,6 +29,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("file", type=Path, metavar="FILE")
+        add_encoding(parser)
         parser.add_argument(
             "--format",
             choices=[name for name, dataset in data_sets().items() if dataset.answers],
@@ -38,7 +46,7 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         path: Path = options["file"]
         try:
-            file = file_at(path)
+            file = replace(file_at(path), encoding=options["encoding"])
         except OSError as error:
             raise CommandError(
                 f"{path} cannot be read: {error.strerror}. Check the path."

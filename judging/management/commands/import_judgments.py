@@ -1,4 +1,5 @@
 from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,13 @@ from judging.runs.imports import import_judgments
 from studies.errors import StudyError
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import Refused
-from studies.management.terminal import add_scale, add_skip_faulty, find_study, skip_hint
+from studies.management.terminal import (
+    add_encoding,
+    add_scale,
+    add_skip_faulty,
+    find_study,
+    skip_hint,
+)
 
 
 class Command(BaseCommand):
@@ -26,6 +33,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+        add_encoding(parser)
         parser.add_argument("--judge", metavar="NAME", help="created if it does not exist")
         parser.add_argument(
             "--setting", choices=registry.names(), default="", help="default: as stated in the file"
@@ -50,7 +58,7 @@ class Command(BaseCommand):
                 raise CommandError("Import one file of judgments at a time.")
             result = import_judgments(
                 study_id=study.pk,
-                file=file_at(paths[0]),
+                file=replace(file_at(paths[0]), encoding=options["encoding"]),
                 judge_name=options["judge"],
                 setting=options["setting"],
                 features=options["features"],

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from studies.importers.columns.mapping import (
@@ -189,6 +189,7 @@ def read_mapped(
     file: File, mapping: ColumnMapping, how: ImportOptions, *, watch: Watch | None = None
 ) -> ReadItems:
     """Read and check the items of a file by a mapping. Raises `Refused` with every fault."""
+    file = replace(file, encoding=mapping.encoding or how.encoding)
     if watch is not None:
         watch.total += file.count_lines() + 1
     rows, mapped, items = 0, MappedRows(mapping), KeptItems()
@@ -217,7 +218,7 @@ def read_mapped(
         rows={file.name: rows},
         limit=limit,
         dropped={"rows equal to an earlier row": mapped.repeated} if mapped.repeated else {},
-        notes=mapped.notes,
+        notes=mapped.notes | file.changes,
         mapping=mapping.as_json(),
         columns_left_out=_left_out(mapped),
         skipped=faults.skipped,

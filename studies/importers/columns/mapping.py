@@ -11,6 +11,7 @@ from studies.errors import StudyError
 from studies.importers.columns.table_file import Head
 from studies.importers.files.faults import ImportRow, place
 from studies.importers.items.records import OWN_ANSWER_NAMES
+from studies.texts.cells import ENCODINGS, name_of
 from studies.texts.normalisation import digest, fold
 
 NOT_IMPORTED = ""
@@ -83,7 +84,7 @@ OF_A_PAIR = ("generated_by_chosen", "generated_by_rejected")
 OF_A_SIDE = tuple(f"{name}_{n}" for name in ("generated_by", "score", "prompt") for n in (1, 2))
 ANSWERS = ("r1", "r2", "tie", "")
 UNREAD = "?"
-_TEXTS = ("question", "persona_text")
+_TEXTS = ("question", "persona_text", "encoding")
 
 
 class BadMapping(StudyError):
@@ -97,6 +98,7 @@ class ColumnMapping:
     `labels` are the names of persona features, by column. `answers` says what a value of the own
     answer means: r1, r2, tie, nothing, or ? for a value that is not read. Common rules read the
     other values. `question` and `persona_text` are for all items, in files without such a column.
+    `encoding` is that of the file, if it was named.
     """
 
     fields: Mapping[str, str]
@@ -104,6 +106,13 @@ class ColumnMapping:
     answers: Mapping[str, str] = field(default_factory=dict)
     question: str = ""
     persona_text: str = ""
+    encoding: str = ""
+
+    def __post_init__(self) -> None:
+        """Name the columns as files are read."""
+        for name in ("fields", "labels"):
+            columns = {name_of(column): value for column, value in getattr(self, name).items()}
+            object.__setattr__(self, name, columns)
 
     def column_of(self, name: str) -> str | None:
         """The column of a field that only one column can have."""
@@ -182,6 +191,7 @@ class ColumnMapping:
             raw.get("answers", {}),
             raw.get("question", ""),
             raw.get("persona_text", ""),
+            raw.get("encoding", ""),
         )
 
     @classmethod
@@ -209,6 +219,8 @@ class ColumnMapping:
                 raise BadMapping(f"The answer “{value}” means “{answer}”. Use r1, r2 or tie.")
         if not all(isinstance(raw.get(name, ""), str) for name in _TEXTS):
             raise BadMapping("“question” and “persona_text” of a mapping must be texts.")
+        if raw.get("encoding", "") not in ("", *ENCODINGS):
+            raise BadMapping(f"The “encoding” of a mapping is one of: {', '.join(ENCODINGS)}.")
         mapping = cls.stored(raw)
         if faults := mapping.faults():
             raise BadMapping(" ".join(faults))

@@ -11,7 +11,7 @@ from studies.exporters.tables import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import MAX_COLUMNS, MAX_DOCUMENT, Fault
 from studies.importers.files.json_rows import WANTED, is_json, json_rows, shape_of
-from studies.importers.files.lines import BadLine, records
+from studies.importers.files.lines import IN_FALLBACK, BadLine
 
 HEAD_BYTES = 512 * 1024
 HEAD_ROWS = 200
@@ -20,12 +20,16 @@ TableRow = tuple[int, dict[str, str]]
 
 @dataclass(frozen=True)
 class Head:
-    """The first rows of a file, their faults, and all columns, in the order of the file."""
+    """The first rows of a file, their faults, and all columns, in the order of the file.
+
+    `is_fallback`: they are not UTF-8, and were read as spreadsheets save them.
+    """
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
     faults: tuple[Fault, ...] = ()
+    is_fallback: bool = False
 
 
 def read_head(file: File) -> Head:
@@ -35,7 +39,8 @@ def read_head(file: File) -> Head:
     rows: list[TableRow] = []
     faults: list[Fault] = []
     columns: dict[str, None] = {}
-    for found in islice(table_of(replace(file, source=data)), HEAD_ROWS):
+    file = replace(file, source=data, encoding="")
+    for found in islice(table_of(file), HEAD_ROWS):
         if isinstance(found, BadLine):
             faults.append(found.fault)
         else:
@@ -43,7 +48,8 @@ def read_head(file: File) -> Head:
             columns |= dict.fromkeys(found[1])
     if faults and len(data) == HEAD_BYTES and len(rows) + len(faults) < HEAD_ROWS:
         faults.pop()  # of the row that continues after the beginning of the file
-    return Head(file.name, tuple(columns), tuple(rows), tuple(faults))
+    is_fallback = bool(file.changes[IN_FALLBACK])
+    return Head(file.name, tuple(columns), tuple(rows), tuple(faults), is_fallback)
 
 
 def beginning_of(stream: IO[bytes]) -> bytes:
@@ -65,14 +71,13 @@ def table_of(file: File) -> Iterator[TableRow | BadLine]:
 
 
 def _csv_rows(file: File) -> Iterator[TableRow | BadLine]:
-    with file.open() as stream:
-        for found in records(stream, file.name, header_faults=_repeated_column):
-            if isinstance(found, BadLine):
-                yield found
-            else:
-                line, cells = found
-                # Columns without a name, such as row numbers, are left out.
-                yield line, {name: as_typed(cell).strip() for name, cell in cells.items() if name}
+    for found in file.records(header_faults=_repeated_column):
+        if isinstance(found, BadLine):
+            yield found
+        else:
+            line, cells = found
+            # Columns without a name, such as row numbers, are left out.
+            yield line, {name: as_typed(cell).strip() for name, cell in cells.items() if name}
 
 
 def _repeated_column(line: int, header: list[str], name: str) -> list[BadLine]:

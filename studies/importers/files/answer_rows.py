@@ -10,7 +10,7 @@ from studies.exporters.tables import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, ImportRow, same_id
 from studies.importers.files.json_rows import is_json, json_rows
-from studies.importers.files.lines import BadLine, missing_column, table_rows
+from studies.importers.files.lines import BadLine, missing_column, needs
 
 NumberedRows = Iterator[tuple[int, Any] | BadLine]
 _NO_SIDES = "Sides A and B are decided when the item is shown."
@@ -67,7 +67,7 @@ class AnswerRow(ImportRow):
 
     def item(self, raw: Mapping[str, Any], known: Container[str]) -> str:
         """The id of an item of the study, which must be in `known`."""
-        key = _item_id(raw, known)
+        key = self._item_id(raw, known)
         self.item_id = key[:120]
         if not key:
             self.fault("item_id", "no item", "item_id is missing.", "Give the item's id.")
@@ -83,8 +83,13 @@ class AnswerRow(ImportRow):
 
     def is_unknown(self, raw: Mapping[str, Any], known: Container[str]) -> bool:
         """Whether the row is about an item that is not in `known`."""
-        key = _item_id(raw, known)
+        # Its faults are those of the row itself.
+        key = AnswerRow(self.line, self.file)._item_id(raw, known)
         return bool(key) and key not in known
+
+    def _item_id(self, raw: Mapping[str, Any], known: Container[str]) -> str:
+        value = self.one(raw, "item_id")
+        return known_id("" if value is None else str(value), known)
 
     def choice(self, raw: Mapping[str, Any]) -> str:
         from studies.models import Choice
@@ -102,7 +107,7 @@ class AnswerRow(ImportRow):
         if self._scale == PERCENT:
             certainty = self.whole_number(raw, "certainty", low=1, high=100)
         else:
-            certainty = self._on_scale(raw.get("certainty"))
+            certainty = self._on_scale(self.one(raw, "certainty"))
         if certainty is not None and choice == Choice.TIE:
             self.fault(
                 "certainty",
@@ -134,7 +139,7 @@ class AnswerRow(ImportRow):
 
     def rater_kind(self, raw: Mapping[str, Any], expected: str, *, command: str) -> None:
         """Refuse a row of another kind of rater, which `command` imports."""
-        kind = raw.get("rater_kind")
+        kind = self.one(raw, "rater_kind")
         if kind not in (None, "", expected):
             self.fault(
                 "rater_kind",
@@ -143,10 +148,6 @@ class AnswerRow(ImportRow):
                 f"Import the row with {command}.",
                 value=kind,
             )
-
-
-def _item_id(raw: Mapping[str, Any], known: Container[str]) -> str:
-    return known_id("" if raw.get("item_id") is None else str(raw["item_id"]), known)
 
 
 def known_id(key: str, known: Container[str]) -> str:
@@ -177,13 +178,12 @@ def _json_rows(file: File, required: Sequence[str]) -> NumberedRows:
 
 
 def _csv_rows(file: File, required: Sequence[str]) -> NumberedRows:
-    with file.open() as stream:
-        for found in table_rows(stream, file.name, required=required):
-            if isinstance(found, BadLine):
-                yield found
-            else:
-                line, cells = found
-                yield line, {column: as_typed(cell) or None for column, cell in cells.items()}
+    for found in file.records(header_faults=needs(required)):
+        if isinstance(found, BadLine):
+            yield found
+        else:
+            line, cells = found
+            yield line, {column: as_typed(cell.strip()) or None for column, cell in cells.items()}
 
 
 _PORTION = 1_000

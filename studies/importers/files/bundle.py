@@ -3,15 +3,14 @@
 import hashlib
 import io
 import zipfile
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import MAX_BYTES, MAX_MEMBERS, MAX_UNPACKED, Refused, refused
-from studies.importers.files.lines import document
+from studies.importers.files.lines import BadLine, HeaderFaults, document, records
 from studies.importers.files.packed import (
     BROKEN_ZIP,
     GZIPPED,
@@ -19,15 +18,18 @@ from studies.importers.files.packed import (
     MAGIC,
     ZIPPED,
     Parts,
+    about_sheets,
     check_list,
     is_parquet,
     is_single,
     json_stream,
+    sheets_of,
     too_many_files,
     unpacked,
     unreadable,
 )
 from studies.media.delivered import Delivered, in_folder, in_zip
+from studies.texts.cells import Changes
 from studies.texts.normalisation import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
@@ -43,11 +45,16 @@ class File:
     """A file that is read as a stream: from memory, from a disk or out of a zip.
 
     A Parquet file is read as lines of JSON; a packed file or workbook as in `packed.unpacked`. A
-    child process reads files that are not small.
+    child process reads files that are not small. `encoding` is that of a text file, if it was
+    named; `changes` counts what was changed in its cells; `sheets` are those of a workbook that was
+    read before.
     """
 
     name: str
     source: bytes | Path | zipfile.Path
+    encoding: str = ""
+    changes: Changes = field(default_factory=Changes, compare=False)
+    sheets: tuple[str, ...] = ()
 
     def open(self) -> IO[bytes]:
         raw = self.raw()
@@ -57,7 +64,7 @@ class File:
             if is_needed(size):
                 blocks = from_child(_send_blocks, self, name=self.name, size=size)
                 return io.BufferedReader(Parts(raw, blocks))
-        return readable(raw, self.name)
+        return readable(raw, self.name, self.encoding)
 
     def size(self) -> int:
         """Its bytes, as it is packed."""
@@ -82,7 +89,32 @@ class File:
 
     def once(self) -> "File":
         """This file; a workbook, which is slow to read, as the CSV of its first sheet in memory."""
-        return File(self.name, self.read()) if self.name.lower().endswith(WORKBOOKS) else self
+        is_workbook = self.name.lower().endswith(WORKBOOKS)
+        if not is_workbook:
+            return self
+        return replace(self, source=self.read(), sheets=self._sheets())
+
+    def records(
+        self, *, header_faults: HeaderFaults
+    ) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
+        """The rows of a CSV file or workbook, as in `lines.records`."""
+        with self.open() as stream:
+            for found in records(
+                stream, self.name, header_faults=header_faults, changes=self.changes
+            ):
+                yield self._with_sheets(found) if isinstance(found, BadLine) else found
+
+    def _with_sheets(self, bad: BadLine) -> BadLine:
+        """The fault of a row; if nothing more is read, with the other sheets of a workbook."""
+        if not bad.fault.ends_reading or not (about := about_sheets(self._sheets())):
+            return bad
+        return BadLine(replace(bad.fault, remedy=f"{bad.fault.remedy} {about}"))
+
+    def _sheets(self) -> tuple[str, ...]:
+        if self.sheets or not self.name.lower().endswith(WORKBOOKS):
+            return self.sheets
+        with self.raw() as raw:
+            return tuple(sheets_of(raw))
 
     def head(self) -> bytes:
         """Its first bytes after white space and a byte order mark."""
@@ -126,11 +158,20 @@ class Bundle:
     media: Delivered | None = None
 
 
-def readable(stream: IO[bytes], name: str) -> IO[bytes]:
-    """A stream from its start; of a Parquet file, its rows as lines of JSON. Raises `Refused`."""
+def readable(stream: IO[bytes], name: str, encoding: str = "") -> IO[bytes]:
+    """A stream from its start; of a Parquet file, its rows as lines of JSON. Raises `Refused`.
+
+    A text file in another `encoding` is read as UTF-8.
+    """
     start = stream.read(LOOKED_AT)
     stream.seek(0)
-    return json_stream(stream, name) if is_parquet(start) else unpacked(stream, name, start)
+    try:
+        if is_parquet(start):
+            return json_stream(stream, name)
+        return unpacked(stream, name, start, encoding)
+    except BaseException:
+        stream.close()
+        raise
 
 
 def open_path(path: str | Path) -> Bundle:
@@ -174,6 +215,8 @@ def _opened(file: File) -> Bundle:
     source = io.BytesIO(packed) if isinstance(packed, bytes) else packed
     try:
         if not zipfile.is_zipfile(source):
+            with file.open():  # refuses what is no table
+                pass
             if file.name.lower().endswith(WORKBOOKS):
                 raise unreadable(file.name)
             return Bundle(file.name, file)
@@ -209,8 +252,7 @@ def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
 def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Delivered]:
     """The parts of a zip, at its top or in one folder of it, and its pictures and sounds.
 
-    Other files are not unpacked. Each part is read once, so that a damaged one is found before its
-    rows are read.
+    Other files are not unpacked.
     """
     parts: dict[str, File] = {}
     inner = within = ""
@@ -229,7 +271,6 @@ def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Deli
         with archive.open(info) as start:
             if start.read(len(ZIPPED)) == ZIPPED:
                 raise _zip_in_zip(name, info.filename)
-        deque(parts[base].blocks(), maxlen=0)
     if inner and not parts:
         raise _zip_in_zip(name, inner)
     return parts, in_zip(archive, within)

@@ -8,12 +8,14 @@ import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self
 
 from studies.errors import ImportRefused
 from studies.exporters.tables import CsvWriter
+from studies.texts.cells import SeveralValues, is_error, name_of, unlisted, value_of
 
 MAX_BYTES = 200 * 1024 * 1024  # of one file, unpacked
 MAX_UNPACKED = 500 * 1024 * 1024  # of all files in a zip together
@@ -213,6 +215,9 @@ _WHOLE = re.compile(r"\s*(-?[0-9]{1,18})(?:\.0*)?\s*")
 
 def same_id(value: str) -> str:
     """An id as it is compared: 5.0, which programs write in a column with gaps, is 5."""
+    value = name_of(value)
+    with suppress(SeveralValues):
+        value = value_of(value)
     found = _WHOLE.fullmatch(value)
     return found[1] if found and "." in value else value
 
@@ -225,6 +230,7 @@ class ImportRow:
         self.file = file
         self.item_id = ""  # of its item, once it is known
         self.faults: list[Fault] = []
+        self.unlisted: list[str] = []  # texts that were lists of one
 
     def on(self, line: int) -> str:
         """Where another row of the same file is: “on line 3”, or “in entry 3”."""
@@ -242,16 +248,44 @@ class ImportRow:
             )
             self.faults.append(found)
 
+    def one(self, raw: Mapping[str, Any], field: str) -> Any:
+        """The one value of a field: of a list of one, its element; several are a fault."""
+        value = raw.get(field)
+        try:
+            if isinstance(value, str):
+                return name_of(value_of(value))
+            if not isinstance(value, list):
+                return value
+            if len(value) > 1:
+                raise SeveralValues([str(each) for each in value])
+            return value[0] if value else None
+        except SeveralValues as error:
+            self.fault(field, "several values", f"{field} is {error}.", "Give it one.", value=value)
+            return None
+
     def text(self, raw: Mapping[str, Any], field: str, *, limit: int, name: str = "") -> str:
         """An optional text, trimmed; "" when it is absent, empty or faulty."""
         name = name or field
         value = raw.get(field)
+        if isinstance(value, list) and len(value) == 1:
+            [value] = value
         if value is None:
             return ""
         if not isinstance(value, str):
             self.fault(name, f"{name} is not text", f"{name} must be text.", value=value)
             return ""
         value = value.strip()
+        if (alone := unlisted(value)) != value:
+            self.unlisted.append(name)
+            value = alone
+        if is_error(value):
+            self.fault(
+                name,
+                "error of a spreadsheet",
+                f"{name} is {value}, the error of a spreadsheet instead of a value.",
+                "Correct the cell, or leave it empty.",
+                value=value,
+            )
         if len(value) > limit:
             self.fault(
                 name,
@@ -262,7 +296,7 @@ class ImportRow:
 
     def number(self, raw: Mapping[str, Any], field: str) -> int | float | None:
         """An optional finite number; true and false are faults."""
-        value = raw.get(field)
+        value = self.one(raw, field)
         if value is None:
             return None
         try:
@@ -278,7 +312,7 @@ class ImportRow:
         self, raw: Mapping[str, Any], field: str, *, low: int, high: int
     ) -> int | None:
         """An optional whole number, perhaps as text or as 7.0; true, 7.5 and “seven” are faults."""
-        value = raw.get(field)
+        value = self.one(raw, field)
         if value is None or value == "":
             return None
         number = None
@@ -311,7 +345,7 @@ class ImportRow:
     ) -> str:
         """A word from a fixed list; `default` when it is absent or faulty."""
         name = name or field
-        value = raw.get(field)
+        value = self.one(raw, field)
         if value is None or value == "":
             return default
         if value not in allowed:

@@ -1,10 +1,11 @@
 """Rows of JSON: one object a line, one list, or one object that holds the rows."""
 
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 from studies.importers.files.bundle import File
 from studies.importers.files.child import Send, from_child, is_needed
@@ -26,6 +27,8 @@ from studies.importers.files.lines import (
     not_utf8,
     values_in,
 )
+from studies.texts.cells import Changes, clean_values, name_of
+from studies.texts.normalisation import INVISIBLE
 
 _BLOCK = 1 << 16
 _IDS = {"id", "item_id", "item", "persona", "responses"}
@@ -38,7 +41,10 @@ def is_json(file: File) -> bool:
 
 
 def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
-    """Each row of a JSON file with its place: its line in JSON Lines, its number in one value."""
+    """Each row of a JSON file with its place: its line in JSON Lines, its number in one value.
+
+    `file.changes` counts what was changed in texts.
+    """
     if file.head()[:1] == b"[":
         for number, found in enumerate(json_list(file), start=1):
             yield found if isinstance(found, BadLine) else (FaultEntry(number), found[1])
@@ -50,8 +56,10 @@ def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     for row in found_rows:
         if row is None:
             yield from read_json_lines(file)
-        else:
+        elif isinstance(row, BadLine):
             yield row
+        else:
+            yield _cleaned(row[0], row[1], file.name, file.changes)
 
 
 def _send_object(send: Send, file: File) -> None:
@@ -107,18 +115,22 @@ def _one_object(file: File) -> tuple[Any, bool]:
 def read_json_lines(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     """Each object of a JSON Lines file with its line number; blank lines are skipped."""
     with file.open() as stream:
-        yield from json_lines(stream, file.name)
+        yield from json_lines(stream, file.name, file.changes)
 
 
-def json_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
+def json_lines(
+    stream: IO[bytes], name: str, changes: Changes | None = None
+) -> Iterator[tuple[int, Any] | BadLine]:
     """Each object of the JSON Lines file `name`, without loading the whole file into memory."""
     try:
-        yield from _json_lines(lines_of(stream, name), name)
+        yield from _json_lines(lines_of(stream, name), name, changes)
     except BadLine as bad:
         yield bad
 
 
-def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
+def _json_lines(
+    lines: Iterator[bytes], name: str, changes: Changes | None
+) -> Iterator[tuple[int, Any] | BadLine]:
     for line, data in enumerate(lines, start=1):
         try:
             text = data.decode("utf-8-sig" if line == 1 else "utf-8")
@@ -134,7 +146,6 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
             # Few brackets cannot be nested deeply.
             if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep([found]):
                 raise ValueError("objects and lists are nested too deep")
-            yield line, found
         except (ValueError, RecursionError) as error:
             message = f"{error}."
             if isinstance(error, json.JSONDecodeError):
@@ -152,33 +163,53 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
                     name,
                 )
             )
+            continue
+        yield (line, found) if _is_clean(text) else _cleaned(line, found, name, changes)
 
 
-def no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
+def _is_clean(text: str) -> bool:
+    """Whether no text in a line of JSON needs a change, without looking at each."""
+    return "\\u" not in text and (
+        text.isascii() or (unicodedata.is_normalized("NFC", text) and not INVISIBLE.search(text))
+    )
+
+
+def _cleaned(line: int, row: Any, name: str, changes: Changes | None) -> tuple[int, Any] | BadLine:
+    try:
+        return line, clean_values(row, changes)
+    except ValueError as error:
+        return BadLine(Fault(line, "", "half of a character", f"{error}.", file=name))
+
+
+def no_number(name: str) -> None:
+    """NaN, which Python writes for a missing number, as null; infinity is refused."""
+    if name != "NaN":
+        raise ValueError(f"{name} is not a number")
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
+    found = {name_of(name): value for name, value in pairs}
     if len(found) != len(pairs):
-        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        [(name, _)] = Counter(name_of(name) for name, _ in pairs).most_common(1)
         raise ValueError(f"the key “{name}” appears twice")
     return found
 
 
-DECODER = json.JSONDecoder(parse_constant=no_constant, object_pairs_hook=_unique_keys)
+DECODER = json.JSONDecoder(parse_constant=no_number, object_pairs_hook=_unique_keys)
 
 
 def json_list(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     """The elements of one JSON list, each with the number of the line that it starts on."""
     with file.open() as stream:
         try:
-            yield from _elements(stream, file.name)
+            yield from _elements(stream, file.name, file.changes)
         except UnicodeDecodeError:
             yield _bad(1, "the file is not UTF-8.", file.name)
 
 
-def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
+def _elements(
+    stream: IO[bytes], name: str, changes: Changes
+) -> Iterator[tuple[int, Any] | BadLine]:
     text, line, is_first, at_end = "", 1, True, False
     lists = 0
     while True:
@@ -223,7 +254,8 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
         if is_too_deep([value]):
             yield _bad(start_line, "objects and lists are nested too deep.", name)
         else:
-            yield start_line, value
+            is_clean = _is_clean(body[space:end])
+            yield (start_line, value) if is_clean else _cleaned(start_line, value, name, changes)
         line += body.count("\n", 0, end)
         text, is_first = body[end:], False
 

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import IO, Any, AnyStr
 
 from studies.importers.files.faults import (
@@ -19,6 +20,7 @@ from studies.importers.files.faults import (
     MAX_VALUES,
     Fault,
 )
+from studies.texts.cells import Changes, clean, name_of
 
 _LIST_COUNTS = 8  # a list or an object costs as much as this many plain values
 MAX_LISTS = MAX_FILE_VALUES // _LIST_COUNTS
@@ -112,16 +114,43 @@ def is_too_deep(value: Any) -> bool:
 # The fault of a header, from its line, its columns and the name of the file.
 HeaderFaults = Callable[[int, list[str], str], list[BadLine]]
 _SHOWN_COLUMNS = 40
+# How spreadsheet programs save CSV in Western Europe and America.
+FALLBACK = "cp1252"
+IN_FALLBACK = (
+    "lines that are not UTF-8, read as Windows-1252 (if letters look wrong, name the encoding or "
+    "save the file as UTF-8)"
+)
+_TITLE = 2  # most cells of a title above a table
+# Qualtrics describes its columns in two rows below their names.
+_IMPORT_ID = re.compile(r"""\{\s*["']ImportId["']\s*:""")
+_DESCRIBING = 3  # rows
 _STATED = re.compile(r"(?i:sep=)([,;\t|])")
 
 
 def table_rows(
-    stream: IO[bytes], name: str, *, required: Sequence[str] = (), escape: str | None = None
+    stream: IO[bytes],
+    name: str,
+    *,
+    required: Sequence[str] = (),
+    escape: str | None = None,
+    changes: Changes | None = None,
 ) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
     """Each row as {column: trimmed cell} with the line it starts on, or its fault.
 
     As `records`; reading ends if a `required` column is missing.
     """
+
+    faults = needs(required)
+    for found in records(stream, name, header_faults=faults, escape=escape, changes=changes):
+        if isinstance(found, BadLine):
+            yield found
+        else:
+            line, cells = found
+            yield line, {column: cell.strip() for column, cell in cells.items()}
+
+
+def needs(required: Sequence[str]) -> HeaderFaults:
+    """The faults of a header without a `required` column."""
 
     def header_faults(line: int, header: list[str], name: str) -> list[BadLine]:
         remedy = "Add it, or rename the one you mean."
@@ -131,60 +160,103 @@ def table_rows(
             if column not in header
         ]
 
-    for found in records(stream, name, header_faults=header_faults, escape=escape):
-        if isinstance(found, BadLine):
-            yield found
-        else:
-            line, cells = found
-            yield line, {column: cell.strip() for column, cell in cells.items()}
+    return header_faults
 
 
 def records(
-    stream: IO[bytes], name: str, *, header_faults: HeaderFaults, escape: str | None = None
+    stream: IO[bytes],
+    name: str,
+    *,
+    header_faults: HeaderFaults,
+    escape: str | None = None,
+    changes: Changes | None = None,
 ) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
     """Each row as {column: cell} with the line it starts on, or its fault.
 
     The separator is the most frequent of comma, semicolon and tab in the header. `escape` is the
     character before a quote inside a cell, in files that do not only double their quotes. Blank
-    lines are skipped; reading ends if the quotes do not match or the header has faults.
+    lines are skipped; reading ends if the quotes do not match or the header has faults. `changes`
+    counts what was changed in cells.
     """
-    csv.field_size_limit(MAX_CELL)
-    header: list[str] = []
-    start = 1
     try:
-        text = _Text(stream, name)
-        first = next(text, "")
-        stated = stated_delimiter(first)
-        if stated:
-            start, first = 2, next(text, "")
-        skipped = start - 1
-        delimiter = stated or _delimiter_of(first)
-        reader = csv.reader(
-            _chain(first, text), delimiter=delimiter, escapechar=escape, strict=True
-        )
+        rows = _filled_rows(stream, name, escape, changes)
+        for first, names in rows:
+            header = [name_of(cell) for cell in names]
+            faults = _too_many(first, header, name)
+            if not faults and sum(map(bool, header)) <= _TITLE:
+                for below in rows:
+                    rows = chain([below], rows)
+                    faults = _title(first, header, *below, name)
+                    break
+            faults = faults or header_faults(first, header, name)
+            yield from faults
+            if not faults:
+                yield from _rows_below(header, rows, name, changes)
+            return
+    except BadLine as bad:
+        yield BadLine(replace(bad.fault, ends_reading=True))
+
+
+def _rows_below(
+    header: Sequence[str], rows: Iterable[tuple[int, list[str]]], name: str, changes: Changes | None
+) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
+    for number, (line, cells) in enumerate(rows):
+        if len(cells) != len(header):
+            message = f"there are {len(cells)} cells, the header has {len(header)}."
+            remedy = "Quote cells that hold the delimiter."
+            yield BadLine(Fault(line, "", "number of cells", message, remedy, file=name))
+        elif number < _DESCRIBING and any(map(_IMPORT_ID.match, cells)):
+            message = "this row has ImportIds of Qualtrics: it and the row above are about columns."
+            remedy = "Remove both rows."
+            fault = Fault(line, "", "rows about columns", message, remedy, file=name)
+            yield BadLine(replace(fault, ends_reading=True))
+            return
+        elif name_of(cells[0]) == header[0] and [*map(name_of, cells)] == header:
+            message = "this row repeats the header, as if two files were put together."
+            yield BadLine(Fault(line, "", "header again", message, "Remove the line.", file=name))
+        else:
+            yield line, dict(zip(header, (clean(cell, changes) for cell in cells), strict=True))
+
+
+def _filled_rows(
+    stream: IO[bytes], name: str, escape: str | None, changes: Changes | None
+) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row that is not blank, with the line it starts on. Raises `BadLine`."""
+    csv.field_size_limit(MAX_CELL)
+    start = 1
+    text = _Text(stream, name, changes)
+    first = next(text, "")
+    stated = stated_delimiter(first)
+    if stated:
+        start, first = 2, next(text, "")
+    skipped = start - 1
+    delimiter = stated or _delimiter_of(first)
+    reader = csv.reader(chain([first], text), delimiter=delimiter, escapechar=escape, strict=True)
+    try:
         for cells in reader:
             line, start = start, reader.line_num + 1 + skipped
             text.start_row(start)
-            if not any(cell.strip() for cell in cells):
-                continue
-            if not header:
-                header = [cell.strip() for cell in cells]
-                faults = _too_many(line, header, name) or header_faults(line, header, name)
-                yield from faults
-                if faults:
-                    return
-            elif len(cells) != len(header):
-                message = f"there are {len(cells)} cells, the header has {len(header)}."
-                remedy = "Quote cells that hold the delimiter."
-                yield BadLine(Fault(line, "", "number of cells", message, remedy, file=name))
-            else:
-                yield line, dict(zip(header, cells, strict=True))
+            if any(cell.strip() for cell in cells):
+                yield line, cells
     except csv.Error as error:
         message = f"this cannot be read as CSV ({error})."
         remedy = "Quote cells that hold quotes, line ends or the delimiter."
-        yield BadLine(Fault(start, "", "not CSV", message, remedy, file=name, ends_reading=True))
-    except BadLine as bad:
-        yield BadLine(replace(bad.fault, ends_reading=True))
+        raise BadLine(Fault(start, "", "not CSV", message, remedy, file=name)) from error
+
+
+def _title(
+    line: int, header: Sequence[str], next_line: int, cells: Sequence[str], name: str
+) -> list[BadLine]:
+    """The fault of a first row that is a title: the row below has many more cells."""
+    if len(cells) == 1:  # the title shows no delimiter
+        cells = cells[0].split(_delimiter_of(cells[0]))
+    filled, titles = sum(bool(cell.strip()) for cell in cells), [*filter(None, header)]
+    if filled < 2 * len(titles) or filled <= _TITLE:
+        return []
+    message = f"“{' '.join(titles)[:80]}” is a title above the table, not the names of columns."
+    remedy = f"Remove what is above the names of the columns. Line {next_line} may have them."
+    fault = Fault(line, "", "title above the table", message, remedy, file=name)
+    return [BadLine(replace(fault, ends_reading=True))]
 
 
 def header_of(line: str) -> list[str] | None:
@@ -194,7 +266,7 @@ def header_of(line: str) -> list[str] | None:
         cells = next(csv.reader([line], delimiter=_delimiter_of(line)))
     except csv.Error:
         return None
-    return [cell.strip() for cell in cells]
+    return [name_of(cell) for cell in cells]
 
 
 def stated_delimiter(line: str) -> str:
@@ -236,10 +308,15 @@ def _too_many(line: int, header: list[str], name: str) -> list[BadLine]:
 
 
 class _Text:
-    """The lines of a file as text. Raises `BadLine` if one row is too long."""
+    """The lines of a CSV file as text. Raises `BadLine` if one row is too long.
 
-    def __init__(self, stream: IO[bytes], name: str) -> None:
+    From the first letter that is not ASCII, a file is either UTF-8 or as spreadsheets save it.
+    """
+
+    def __init__(self, stream: IO[bytes], name: str, changes: Changes | None) -> None:
         self._lines, self._name = enumerate(lines_of(stream, name), start=1), name
+        self._changes = Changes() if changes is None else changes
+        self._encoding = ""
         self._row, self._size = 1, 0
 
     def start_row(self, line: int) -> None:
@@ -253,12 +330,22 @@ class _Text:
         self._size += len(line)
         if self._size > MAX_ROW:
             raise too_long(self._row, self._name)
+        if line.isascii():
+            return line.decode("ascii")
         try:
-            return line.decode("utf-8-sig" if number == 1 else "utf-8")
+            text, encoding = decoded_line(line)
         except UnicodeDecodeError as error:
             raise BadLine(not_utf8(number, self._name)) from error
+        self._encoding = self._encoding or encoding
+        if encoding != self._encoding:
+            raise BadLine(not_utf8(number, self._name))
+        self._changes[IN_FALLBACK] += encoding == FALLBACK
+        return text
 
 
-def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
-    yield first
-    yield from rest
+def decoded_line(line: bytes) -> tuple[str, str]:
+    """A line of a CSV file as text, and its encoding. Raises `UnicodeDecodeError`."""
+    try:
+        return line.decode("utf-8-sig"), "utf-8"
+    except UnicodeDecodeError:
+        return line.decode(FALLBACK), FALLBACK

@@ -5,6 +5,7 @@ programs become line feeds. Rows of Parquet become lines of JSON. A small file c
 text a million times, so the texts of every few rows are measured before they are copied.
 """
 
+import codecs
 import datetime as dt
 import gzip
 import io
@@ -14,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from html import unescape
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +33,7 @@ from studies.importers.files.faults import (
     Refused,
     refused,
 )
+from studies.texts.cells import decoded
 
 MAGIC = b"PAR1"
 _ROWS_AT_ONCE = 64
@@ -203,7 +206,8 @@ def _broken(name: str, error: Exception) -> Refused:
 ZIPPED, GZIPPED = b"PK\x03\x04", b"\x1f\x8b"
 LOOKED_AT = 1 << 16
 # The exceptions of reading a damaged or encrypted zip.
-BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, EOFError)
+BROKEN_ZIP = (*DAMAGED_ZIP, NotImplementedError, RuntimeError)
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 _BUNDLED = {
     *("items.jsonl", "items.csv", "dataset.json", "personas.jsonl", "persona_features.csv"),
@@ -216,6 +220,13 @@ MAX_PART = 4 * 1024 * 1024  # bytes of any other part of a workbook
 MAX_CELLS = 3_000_000  # of a sheet, empty ones included
 MAX_TEXTS = 1_000_000  # different texts of a workbook
 _LAST_COLUMN = 16_384
+# The container of Office programs before 2007, and of workbooks with a password.
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLD_BOOK = "Workbook".encode("utf-16-le")
+_STRICT = b"http://purl.oclc.org/ooxml/"
+_SHEET = re.compile(rb'<(?:\w+:)?sheet\b[^>]*?\bname="([^"]*)"')
+_SHEETS_SHOWN = 10
+_TO_THE_FRONT = "Move the sheet with the table to the front, or save it as ‘CSV UTF-8’."
 _BLOCK = 1 << 20
 _LONGEST_END = 66_000  # the last records of a zip, with the longest comment
 _AS_CSV = "Save only the table, as ‘CSV UTF-8’."
@@ -227,22 +238,50 @@ _TOO_WIDE = re.compile(rb'<c\b[^>]*\br="[A-Za-z]{4}')
 _REFERENCE = re.compile(rb'\br="([A-Z]{1,3}[0-9]{1,7})"')
 
 
-def unpacked(stream: IO[bytes], name: str, start: bytes) -> IO[bytes]:
+def unpacked(stream: IO[bytes], name: str, start: bytes, encoding: str = "") -> IO[bytes]:
     """The table in a packed file, which begins with `start`; the bytes of any other file.
 
-    Raises `Refused` if it cannot be read, now or while it is read.
+    Bytes in another `encoding` are given as UTF-8. Raises `Refused` if the file cannot be read, now
+    or while it is read.
     """
+    if start.startswith(_OLD_OFFICE):
+        raise _not_a_workbook(stream, name)
     if start.startswith(GZIPPED):
-        return _without_packing(stream, _gunzipped(stream, name), name)
+        return _without_packing(stream, _gunzipped(stream, name), name, encoding)
     if start.startswith(ZIPPED) and (archive := _archive(stream, name)):
         if _WORKBOOK in archive.namelist():
             return io.BufferedReader(Parts(stream, _rows_as_csv(stream, archive, name)))
         if (member := _only_table(archive)) is not None:
-            return _without_packing(stream, _member(archive, member, name), name)
+            return _without_packing(stream, _member(archive, member, name), name, encoding)
         stream.seek(0)
-    if _is_of_old_macintosh(start):
-        return io.BufferedReader(Parts(stream, _with_line_feeds(_blocks(stream))))
-    return stream
+    return _as_utf8(stream, stream, name, start, encoding)
+
+
+def _as_utf8(
+    stream: IO[bytes], content: IO[bytes], name: str, start: bytes, encoding: str
+) -> IO[bytes]:
+    """`content`, which begins with `start`, in UTF-8 and with line feeds."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"  # “Unicode text” of spreadsheet programs
+    blocks = _blocks(content)
+    is_of_old_macintosh = b"\r" in start and b"\n" not in start
+    is_recoded = bool(encoding)
+    if is_recoded:
+        blocks = _recoded(blocks, encoding, name)
+    if is_of_old_macintosh:
+        blocks = (block.replace(b"\r", b"\n") for block in blocks)
+    needs_change = is_recoded or is_of_old_macintosh
+    return io.BufferedReader(Parts(stream, blocks)) if needs_change else content
+
+
+def _recoded(blocks: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        for block in blocks:
+            yield decoder.decode(block).encode("utf-8", "replace")
+    except UnicodeDecodeError as error:
+        message = f"the file is not in the encoding {encoding}."
+        raise refused(name, message, "Name another one, or save the file as UTF-8.") from error
 
 
 def is_single(archive: zipfile.ZipFile) -> bool:
@@ -301,7 +340,9 @@ def _only_table(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
     return None if base in _BUNDLED or folder == "samples" else found[0]
 
 
-def _without_packing(stream: IO[bytes], blocks: Iterator[bytes], name: str) -> IO[bytes]:
+def _without_packing(
+    stream: IO[bytes], blocks: Iterator[bytes], name: str, encoding: str
+) -> IO[bytes]:
     """The bytes of the one packed file, which must not be packed again."""
     first = next(blocks, b"")
     if first.startswith((ZIPPED, GZIPPED, b"PAR1")):
@@ -312,10 +353,8 @@ def _without_packing(stream: IO[bytes], blocks: Iterator[bytes], name: str) -> I
         yield first
         yield from blocks
 
-    is_old = _is_of_old_macintosh(first[:LOOKED_AT])
-    return io.BufferedReader(
-        Parts(stream, _with_line_feeds(all_blocks()) if is_old else all_blocks())
-    )
+    content = io.BufferedReader(Parts(stream, all_blocks()))
+    return _as_utf8(stream, content, name, first[:LOOKED_AT], encoding)
 
 
 def _gunzipped(stream: IO[bytes], name: str) -> Iterator[bytes]:
@@ -350,30 +389,42 @@ def _within_limit(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
         yield block
 
 
-def _is_of_old_macintosh(start: bytes) -> bool:
-    return b"\r" in start and b"\n" not in start
-
-
-def _with_line_feeds(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    for block in blocks:
-        yield block.replace(b"\r", b"\n")
-
-
 def _rows_as_csv(stream: IO[bytes], archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
     """The rows of the first sheet as CSV, each on the line of its number. Raises `Refused`."""
+    from openpyxl.cell.text import Text
     from openpyxl.reader.excel import ExcelReader
     from openpyxl.utils.exceptions import InvalidFileException
+    from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
+    from openpyxl.xml.functions import iterparse
+
+    class Reader(ExcelReader):
+        """Keeps the codes of characters in texts, some of which the library drops."""
+
+        def read_strings(self) -> None:
+            if (part := self.package.find(SHARED_STRINGS)) is None:
+                return
+            with self.archive.open(part.PartName[1:]) as xml:
+                for _, node in iterparse(xml):
+                    if node.tag == f"{{{SHEET_MAIN_NS}}}si":
+                        self.shared_strings.append(Text.from_tree(node).content)
+                        node.clear()
 
     broken = (*BROKEN_ZIP, InvalidFileException, OSError, SyntaxError, ArithmeticError)
     try:
         _check_sizes(archive, name)
+        if (book_xml := _book_xml(archive)) and _STRICT in book_xml:
+            message = "the workbook is in the form “Strict Open XML”, which is not read."
+            raise refused(name, message, "Save it as “Excel Workbook (.xlsx)”.")
         stream.seek(0)
-        reader = ExcelReader(stream, read_only=True, data_only=True, keep_links=False)
+        reader = Reader(stream, read_only=True, data_only=True, keep_links=False)
         reader.read()
         book = reader.wb
         if not book.worksheets:
             raise refused(name, "the workbook has no sheet of cells.", "Put the table on a sheet.")
         sheet = book.worksheets[0]
+        if sheet.sheet_state != "visible":
+            message = f"the first sheet of the workbook, “{sheet.title}”, is hidden."
+            raise refused(name, f"{message} {_others(book.sheetnames)}".strip(), _TO_THE_FRONT)
         path = next(
             rel.target
             for _, rel in reader.parser.find_sheets()
@@ -386,6 +437,51 @@ def _rows_as_csv(stream: IO[bytes], archive: zipfile.ZipFile, name: str) -> Iter
     # A damaged workbook may fail anywhere in the library.
     except (*broken, LookupError, ValueError, TypeError, AttributeError) as error:
         raise unreadable(name) from error
+
+
+def _book_xml(archive: zipfile.ZipFile) -> bytes:
+    try:
+        with archive.open("xl/workbook.xml") as xml:
+            return xml.read(MAX_PART)
+    except KeyError:
+        return b""
+
+
+def sheets_of(stream: IO[bytes]) -> list[str]:
+    """The names of the sheets of a workbook in their order; none for other files."""
+    try:
+        if not zipfile.is_zipfile(stream):
+            return []
+        stream.seek(0)
+        with zipfile.ZipFile(stream) as archive:
+            return [unescape(found.decode()) for found in _SHEET.findall(_book_xml(archive))]
+    except (*BROKEN_ZIP, ValueError):
+        return []
+
+
+def about_sheets(names: Sequence[str]) -> str:
+    """That only the first of several sheets is read; empty for a single one."""
+    if len(names) < 2:
+        return ""
+    return f"Only the first sheet, “{names[0][:60]}”, was read. {_others(names)} {_TO_THE_FRONT}"
+
+
+def _others(names: Sequence[str]) -> str:
+    listed = ", ".join(f"“{name[:60]}”" for name in names[1:_SHEETS_SHOWN])
+    more = f" and {left:,} more" if (left := len(names) - _SHEETS_SHOWN) > 0 else ""
+    return f"The workbook also has the sheets {listed}{more}." if listed else ""
+
+
+def _not_a_workbook(stream: IO[bytes], name: str) -> Refused:
+    """Why a file in the container of old Office programs is not read."""
+    before = b""
+    for block in _blocks(stream):
+        if _OLD_BOOK in before + block:
+            message = "this is a workbook of an old program (.xls), which is not read."
+            return refused(name, message, "Save it as .xlsx, or its sheet as ‘CSV UTF-8’.")
+        before = block[-len(_OLD_BOOK) :]
+    message = "the workbook has a password."
+    return refused(name, message, "Save it without a password, or its sheet as ‘CSV UTF-8’.")
 
 
 def unreadable(name: str) -> Refused:
@@ -477,4 +573,4 @@ def _as_text(value: Any) -> str:
         value = value.date()
     if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
-    return str(value).replace("\r\n", "\r").replace("\n", "\r")
+    return decoded(str(value)).replace("\r\n", "\r").replace("\n", "\r")

@@ -4,13 +4,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from studies.exporters.tables import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault
-from studies.importers.files.json_rows import no_constant
+from studies.importers.files.json_rows import no_number
 from studies.importers.files.lines import (
     BadLine,
     has_too_many_values,
@@ -19,6 +20,7 @@ from studies.importers.files.lines import (
     table_rows,
 )
 from studies.importers.items.records import OWN_ANSWER_NAMES, feature
+from studies.texts.cells import SeveralValues, name_of, value_of
 
 COLUMNS = (
     "id",
@@ -101,19 +103,18 @@ def read_csv(
     `words` gives label and sentence of the feature columns; `own` is the column with the persona's
     own answer, if the file gives it another name.
     """
-    with file.open() as stream:
-        for found in records(stream, file.name, header_faults=_header_faults):
-            if isinstance(found, BadLine):
-                yield found
-                continue
-            line, cells = found
-            if own:
-                answer = cells.pop(own).strip()
-                cells["first_person"] = _SIDES.get(answer, answer)
-            try:
-                yield line, _item(line, cells, words, file.name)
-            except BadLine as bad:
-                yield bad
+    for found in file.records(header_faults=_header_faults):
+        if isinstance(found, BadLine):
+            yield found
+            continue
+        line, cells = found
+        if own:
+            answer = cells.pop(own).strip()
+            cells["first_person"] = _SIDES.get(answer, answer)
+        try:
+            yield line, _item(line, cells, words, file.name)
+        except BadLine as bad:
+            yield bad
 
 
 def own_answer_column(file: File) -> str:
@@ -155,7 +156,9 @@ def _item(
     line: int, cells: dict[str, str], words: dict[str, dict[str, str]], name: str
 ) -> dict[str, Any]:
     cells = {column: as_typed(cell) for column, cell in cells.items()}
-    label = cells.get("first_person", "").strip()
+    with suppress(SeveralValues):
+        cells["first_person"] = name_of(value_of(cells.get("first_person", "")))
+    label = cells["first_person"]
     more = [n for n in MORE if cells.get(f"response_{n}", "").strip()]
     labels = _LABELS | {str(n): f"r{n}" for n in more}
     if label not in labels:
@@ -257,7 +260,7 @@ class _Cells:
         try:
             if has_too_many_values(cell):
                 raise ValueError
-            return json.loads(cell, parse_constant=no_constant)
+            return json.loads(cell, parse_constant=no_number)
         except (ValueError, RecursionError):
             self._refuse(column, "JSON")
 

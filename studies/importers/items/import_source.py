@@ -6,7 +6,7 @@ content that was judged.
 """
 
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,12 +16,20 @@ import django
 from studies.errors import BadOption
 from studies.importers.columns.mapped_items import read_mapped
 from studies.importers.columns.mapping import ColumnMapping
-from studies.importers.files.bundle import File, bad_zip, file_at, open_path, open_zip, size_of
+from studies.importers.files.bundle import (
+    Bundle,
+    File,
+    bad_zip,
+    file_at,
+    open_path,
+    open_zip,
+    size_of,
+)
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Fault, Faults, Refused, refused
 from studies.importers.files.json_rows import read_json_lines
 from studies.importers.files.lines import BadLine
-from studies.importers.files.packed import BROKEN_ZIP
+from studies.importers.files.packed import BROKEN_ZIP, DAMAGED_ZIP
 from studies.importers.files.readers import REQUIRED
 from studies.importers.items.item_bundle import (
     ImportOptions,
@@ -105,7 +113,12 @@ def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> lis
             message = f"{option.name}: leave the mapping out. {option.remedy}."
             raise BadOption(option.name, message)
         columns = ColumnMapping.of(how.mapping)
-        return [read_mapped(open_path(path).items, columns, how, watch=watch) for path in paths]
+        return [
+            _read_bundle(
+                lambda bundle: read_mapped(bundle.items, columns, how, watch=watch), opened
+            )
+            for opened in map(open_path, paths)
+        ]
     parts: dict[Path, list[SetFile]] = {}
     sets = data_sets()
     if how.format == "auto" or how.format in sets:
@@ -113,6 +126,8 @@ def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> lis
     if how.format == "auto":
         how = replace(how, format=_recognised(parts))
     if how.format in sets:
+        if how.encoding:
+            raise BadOption("encoding", f"encoding is not for {how.format}: save it as UTF-8.")
         names = tuple(path.name for path in paths)
         found = [part for of_one in parts.values() for part in of_one]
         return [_read_set(sets[how.format], names, found, how, watch)]
@@ -125,7 +140,21 @@ def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> lis
     if how.media is not None:
         delivered = in_folder(how.media)
         bundles = [replace(bundle, media=delivered) for bundle in bundles]
-    return read_together([read_bundle(bundle, how, watch=watch) for bundle in bundles], how)
+    return read_together(
+        [
+            _read_bundle(lambda bundle: read_bundle(bundle, how, watch=watch), opened)
+            for opened in bundles
+        ],
+        how,
+    )
+
+
+def _read_bundle(read: Callable[[Bundle], ReadItems], bundle: Bundle) -> ReadItems:
+    """The items of a bundle. A damaged zip is found while it is read, before anything is stored."""
+    try:
+        return read(bundle)
+    except DAMAGED_ZIP as error:
+        raise bad_zip(bundle.name, error) from error
 
 
 def _read_set(

@@ -101,7 +101,8 @@ class ImportOptions:
     Items without a task get `task`. `options` and `seed` are those of a data set, or of a rule that
     makes several items of a row. With a `mapping`, columns of any names are read by it, and the
     format does not matter. `media` is a folder with the pictures and sounds that the items name.
-    With `skip_faulty`, faulty rows are left out; otherwise they refuse the file.
+    With `skip_faulty`, faulty rows are left out; otherwise they refuse the file. `encoding` is that
+    of the file of items, if it was named.
     """
 
     task: str
@@ -112,6 +113,7 @@ class ImportOptions:
     mapping: Mapping[str, Any] | None = None
     media: Path | None = None
     skip_faulty: bool = False
+    encoding: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,7 @@ def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = Non
     Raises `Refused` with every fault, and `BadOption`.
     """
     limit, rule = how.limit, None
+    bundle = replace(bundle, items=replace(bundle.items, encoding=how.encoding))
     for option in ROW_OPTIONS:
         if option.name in how.options:
             rule = option.rule(how.options[option.name], how.seed)
@@ -185,6 +188,7 @@ def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = Non
         if watch is not None:
             watch.update()
     notes = {f"rows whose column “{own}” was read as first_person": rows} if own else {}
+    notes |= bundle.items.changes
     if rule is not None and validator.larger_rows:
         notes[rule.note] = validator.larger_rows
     if file_format.is_released and not faults:

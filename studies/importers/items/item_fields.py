@@ -12,7 +12,7 @@ from studies.importers.items.records import PersonaRecord
 from studies.media.content import BadMedia
 from studies.media.delivered import Media
 from studies.models import Item, Side, Task
-from studies.texts.normalisation import UNSTORABLE, fold, normalise
+from studies.texts.normalisation import INVISIBLE, UNSTORABLE, fold, normalise
 
 MOST = 4
 _DESCRIPTION = 4_000  # characters; a transcript can be long
@@ -107,7 +107,11 @@ def _is_normal(raw: dict[str, Any]) -> bool:
         return False
     if text.isascii():
         return "\x7f" not in text
-    return unicodedata.is_normalized("NFC", text) and not UNSTORABLE.search(text)
+    return (
+        unicodedata.is_normalized("NFC", text)
+        and not UNSTORABLE.search(text)
+        and not INVISIBLE.search(text)
+    )
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -354,7 +358,7 @@ def read_warnings(row: ImportRow, raw: Any) -> list[str]:
     if not isinstance(raw, list) or not all(isinstance(flag, str) for flag in raw):
         row.fault("warnings", "warnings are not a list", "warnings must be a list of texts.")
         return []
-    return [unicodedata.normalize("NFC", flag).strip() for flag in raw if flag.strip()]
+    return [flag.strip() for flag in raw if flag.strip()]
 
 
 def read_option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any]:

@@ -113,6 +113,7 @@ class Validator:
         self.faults = Faults() if faults is None else faults
         self._unknown = UnknownKeys(file)
         self._to_judges = TextsToJudges()
+        self._unlisted: dict[int, str] = {}
         self._lines: dict[str, int] = {}
         self._personas: dict[str, tuple[int, str]] = {}
         self._recent: dict[str, PersonaRecord] = {}
@@ -137,6 +138,8 @@ class Validator:
         """The item of a row; None when the row has faults, which are then in `faults`."""
         row = ImportRow(line, self.file)
         record = self._read(row, raw)
+        if row.unlisted:
+            self._unlisted.setdefault(line, row.unlisted[0])
         self.faults += row.faults
         return None if row.faults else record
 
@@ -145,6 +148,11 @@ class Validator:
         found = self._unknown.warnings()
         if message := self._to_judges.message:
             found.append(Warning(self._to_judges.lines[0], message, self.file))
+        if self._unlisted:
+            line, name = next(iter(self._unlisted.items()))
+            count = f"{len(self._unlisted):,} row{'s' if len(self._unlisted) > 1 else ''}"
+            message = f"{name} was a list of one text, of which the text was taken ({count})."
+            found.append(Warning(line, message, self.file))
         return found
 
     def _read(self, row: ImportRow, raw: Any) -> ItemRecord | None:

@@ -17,7 +17,13 @@ from studies.errors import BadOption
 from studies.importers.files.bundle import bad_zip, open_zip, readable
 from studies.importers.files.faults import MAX_BYTES, MAX_ROW, Fault, Faults, Refused, refused
 from studies.importers.files.json_rows import json_lines
-from studies.importers.files.lines import BadLine, header_of, stated_delimiter, table_rows
+from studies.importers.files.lines import (
+    BadLine,
+    decoded_line,
+    header_of,
+    stated_delimiter,
+    table_rows,
+)
 from studies.importers.files.packed import BROKEN_ZIP
 
 
@@ -255,7 +261,7 @@ def columns_of(stream: IO[bytes]) -> frozenset[str]:
     """The keys of the first JSON object of a file, or the cells of its first row."""
     for _ in range(_HEAD_LINES):
         try:
-            line = stream.readline(MAX_ROW).decode("utf-8-sig").strip()
+            line = decoded_line(stream.readline(MAX_ROW))[0].strip()
         except UnicodeDecodeError:
             return frozenset()
         if not line or stated_delimiter(line):
@@ -321,7 +327,7 @@ def role_of(roles: Iterable[Role], part: SetFile) -> str | None:
 def json_rows(part: SetFile, tally: Tally) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a JSON Lines file with their lines; unreadable ones are faults."""
     with part.open() as stream:
-        for found in json_lines(stream, part.name):
+        for found in json_lines(stream, part.name, tally.notes):
             tally.row(part.name)
             if isinstance(found, BadLine):
                 tally.faults.append(found.fault)
@@ -337,7 +343,7 @@ def csv_rows(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV file with their lines; unreadable ones are faults."""
     with part.open() as stream:
-        for found in table_rows(stream, part.name, escape=escape):
+        for found in table_rows(stream, part.name, escape=escape, changes=tally.notes):
             tally.row(part.name)
             if isinstance(found, BadLine):
                 tally.faults.append(found.fault)

@@ -15,7 +15,13 @@ from studies.importers.items.item_bundle import ImportOptions, ReadItems, report
 from studies.importers.items.storage import counts, import_items
 from studies.importers.items.validation import ROW_OPTIONS
 from studies.importers.sets import data_sets
-from studies.management.terminal import add_skip_faulty, explain, progress_bar, skip_hint
+from studies.management.terminal import (
+    add_encoding,
+    add_skip_faulty,
+    explain,
+    progress_bar,
+    skip_hint,
+)
 from studies.media.delivered import PACK_THEM
 from studies.models import Item, Study, Task
 
@@ -101,6 +107,7 @@ class Command(BaseCommand):
             help="folder with the pictures and sounds that the items name",
         )
         parser.add_argument("--seed", type=int, help="seed of random draws")
+        add_encoding(parser)
         parser.add_argument(
             "--limit", type=positive, metavar="N", help="import only the first N items of a file"
         )
@@ -120,6 +127,7 @@ class Command(BaseCommand):
                     mapping=_mapping(options["mapping"]),
                     media=options["media"],
                     skip_faulty=options["skip_faulty"],
+                    encoding=options["encoding"],
                 )
                 files = read_paths(options["files"], how, watch=bar)
             if options["like"]:

@@ -101,6 +101,22 @@ def test_a_study_that_admits_nobody_says_how_to_return_the_place(state, words):
     assert not Annotator.objects.exists()
 
 
+@pytest.mark.parametrize("entry", ["prolific", "link", "list"])
+@pytest.mark.parametrize(
+    "page", ["", "?PROLIFIC_PID=" + "5" * 24, "?code=ABC", "consent/", "task/", "task/1/", "help/"]
+)
+def test_strangers_learn_nothing_about_a_draft(entry, page):
+    study = make_study(state="draft", entry=entry, title="Secret plan", contact="me@lab.example")
+    address = f"/s/{study.slug}/{page}"
+
+    for client in (Client(), sign_in(make_study(slug="other"))):
+        text = client.get(address, follow=True).content.decode()
+        assert "Secret plan" not in text
+        assert "me@lab.example" not in text
+    assert "Secret plan" in sign_in(study).get(address, follow=True).content.decode()
+    assert "Secret plan" not in Client().post(address, {"code": "ABC"}).content.decode()
+
+
 def test_annotators_at_work_in_a_paused_study_continue():
     study, client = begun()
     type(study).objects.update(state="paused")

@@ -306,7 +306,7 @@ def test_a_page_shows_a_limited_number_of_columns_the_guessed_ones_among_them(cl
 
     page = client.get(address).text
 
-    assert page.count("<select") == 150
+    assert page.count('<select id="field-') == 150
     assert "252 more columns, which are not imported" in page
     assert "Option A" in page
 
@@ -387,3 +387,29 @@ def test_the_columns_of_a_large_table_of_pandas_are_mapped(client, study):
     upload, _ = upload_of(client, json.dumps(columns), name="people.json")
 
     assert fields_of(upload)["Option A"] == "response_1"
+
+
+def test_the_encoding_of_a_file_is_said_and_can_be_changed(client, study):
+    text = CSV.replace("Notes", "Заметки").replace("Pool?", "Бассейн?")
+    upload, address = upload_of(client, text.encode("cp1251"))
+
+    page = client.get(address).text
+    assert "We read it as Windows-1252" in page
+    assert "Áàññåéí?" in page
+
+    response = client.post(address, sent(upload, encoding="cp1251"))
+    upload.refresh_from_db()
+    assert response["Location"].startswith(address)
+    assert "Заметки" in fields_of(upload)
+    page = client.get(address).text
+    assert "Бассейн?" in page
+    assert "We read it as Windows-1252" not in page
+    client.post(address, sent(upload, encoding="cp1251"))
+    assert Item.objects.filter(question="Бассейн?").exists()
+
+
+def test_a_file_as_spreadsheets_save_it_has_its_columns(client, study):
+    upload, address = upload_of(client, CSV.replace("Pool?", "Früh – “so”?").encode("cp1252"))
+
+    assert fields_of(upload)["Option A"] == "response_1"
+    assert "Früh – “so”?" in client.get(address).text

@@ -1,13 +1,12 @@
 """Shared parts of the export readers."""
 
-import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from studies.texts.cells import literal
 from thirdperson.check.columns import Columns
 from thirdperson.check.labels import BadTable, listed
 
@@ -154,12 +153,8 @@ def nested(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _read_cell(cell: str) -> Any:
-    if not cell.startswith(("{", "[")):
-        return cell
-    for read in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            return read(cell)
-    return cell
+    found = literal(cell) if cell.startswith(("{", "[")) else None
+    return cell if found is None else found
 
 
 def text(value: Any) -> str:

@@ -1,0 +1,184 @@
+"""Labels as other programs write them: the same people, labels and items from any file."""
+
+import json
+
+import openpyxl
+import pytest
+
+from thirdperson.check.command import check, options_of
+from thirdperson.check.labels import BadTable
+from thirdperson.check.reading import read_labels
+
+PLAIN = [
+    {"item": f"q{n}", "human_1": "arrêt", "human_2": ("oui", "arrêt")[n % 2], "judge": "oui"}
+    for n in range(12)
+]
+
+
+def csv_of(rows):
+    return "\n".join([",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)])
+
+
+def labels_of(path, content, *options):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_labels(options_of([str(path), *options]))
+
+
+def marks(table):
+    return [(label.item, label.rater, label.is_judge, label.value) for label in table.labels]
+
+
+@pytest.fixture
+def plain(tmp_path):
+    return marks(labels_of(tmp_path / "plain.csv", csv_of(PLAIN)))
+
+
+def changed(**cells):
+    """The rows, with a cell of each second row written in another way."""
+    return [
+        {name: cells.get(name, str)(value) if n % 2 else value for name, value in row.items()}
+        for n, row in enumerate(PLAIN)
+    ]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda value: f"['{value}']",
+        "\"('{}',)\"".format,  # quoted, because it has a comma
+        lambda value: value.replace("ê", "e\u0302"),
+        lambda value: f"\u200b{value}\u200e",
+        lambda value: f"\u00a0{value}\ufeff",
+    ],
+)
+def test_labels_that_look_alike_are_one_label(tmp_path, plain, write):
+    rows = changed(human_2=write, judge=write, item=write)
+
+    assert marks(labels_of(tmp_path / "a.csv", csv_of(rows))) == plain
+
+
+def test_names_of_columns_have_nothing_invisible(tmp_path, plain):
+    rows = [{f"{name}\u200b": value for name, value in row.items()} for row in PLAIN]
+
+    assert marks(labels_of(tmp_path / "a.csv", csv_of(rows))) == plain
+    assert marks(labels_of(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))) == plain
+
+
+def test_a_list_of_one_in_json_is_its_value(tmp_path, plain):
+    rows = [
+        {name: value if name == "item" else [value] for name, value in r.items()} for r in PLAIN
+    ]
+
+    assert marks(labels_of(tmp_path / "a.json", json.dumps(rows))) == plain
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_a_list_of_several_is_named(tmp_path, kind):
+    rows = [*PLAIN, PLAIN[0] | {"item": "q12", "judge": ["oui", "non"]}]
+    text = json.dumps(rows)
+    if kind == "csv":
+        text = csv_of([*PLAIN, rows[-1] | {"judge": "\"['oui', 'non']\""}])
+
+    with pytest.raises(
+        BadTable, match=r"judge is a list of several values: oui, non\. Give it one"
+    ):
+        labels_of(tmp_path / f"a.{kind}", text)
+    left = labels_of(tmp_path / f"a.{kind}", text, "--skip-faulty")
+    assert (len(left.items), len(left.skipped)) == (12, 1)
+
+
+def test_columns_whose_names_end_in_a_number_are_no_lists(tmp_path):
+    rows = [
+        {"item": f"q{n}", "human_1": "yes", "human_2": "no", "claude-3.0": "yes", "gpt-4.1": "no"}
+        for n in range(5)
+    ]
+
+    for name, text in (("a.csv", csv_of(rows)), ("a.json", json.dumps(rows))):
+        table = labels_of(tmp_path / name, text, "--judge", "claude-3.0,gpt-4.1")
+        assert table.raters(is_judge=True) == ["claude-3.0", "gpt-4.1"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            [*map(list, map(dict.values, PLAIN)), [*PLAIN[0]]],
+            "Line 14: this row repeats the header",
+        ),
+        (
+            [["Name of item"] * 4, ['"{""ImportId"":""QID1""}"'] * 4, ["q1", "a", "b", "a"]],
+            "Line 3: this row has ImportIds of Qualtrics",
+        ),
+    ],
+)
+def test_rows_that_are_no_items_are_named(tmp_path, rows, words):
+    text = "\n".join([",".join(PLAIN[0]), *(",".join(row) for row in rows)])
+
+    with pytest.raises(BadTable, match=words):
+        labels_of(tmp_path / "a.csv", text)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("title", ["Results of May", "Results{}{}{}", "Study{}Pilot{}{}"])
+def test_a_title_above_the_table_is_named(tmp_path, title, separator):
+    table = csv_of(PLAIN).replace(",", separator)
+    title = title.replace("{}", separator)
+
+    with pytest.raises(BadTable, match=r"is a title above the table.* Line 3 may have them"):
+        labels_of(tmp_path / "a.csv", f"{title}\n\n{table}")
+
+
+def test_half_of_a_character_is_named_with_its_line(tmp_path):
+    rows = [*PLAIN, PLAIN[0] | {"item": "q\ud83d"}]
+
+    with pytest.raises(BadTable, match=r"Line 13: item has half of a character"):
+        labels_of(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))
+
+
+def test_nan_is_named_or_read_as_missing(tmp_path):
+    rows = [*PLAIN, PLAIN[0] | {"item": "q12", "human_1": float("nan")}]
+
+    with pytest.raises(BadTable, match=r"record 13: human_1 is NaN.* Write null"):
+        labels_of(tmp_path / "a.json", json.dumps(rows))
+    table = labels_of(tmp_path / "a.json", json.dumps(rows), "--skip-faulty")
+    assert ("q12", "human_1") not in {(label.item, label.rater) for label in table.labels}
+
+
+def test_errors_of_a_spreadsheet_are_named(tmp_path):
+    rows = [*PLAIN, PLAIN[0] | {"item": "q12", "human_1": "#REF!"}]
+
+    with pytest.raises(BadTable, match="line 14, item “q12”: #REF! is the error of a spreadsheet"):
+        labels_of(tmp_path / "a.csv", csv_of(rows))
+
+
+def test_another_encoding_is_said_and_can_be_named(tmp_path):
+    text = csv_of([row | {"human_1": "да", "human_2": "нет", "judge": "да"} for row in PLAIN])
+
+    found = labels_of(tmp_path / "a.csv", csv_of(PLAIN).encode("cp1252"))
+    assert "read as Windows-1252" in "\n".join(found.reading)
+    found = labels_of(tmp_path / "a.csv", text.encode("cp1251"), "--encoding", "cp1251")
+    assert {label.value for label in found.labels} == {"да", "нет"}
+    with pytest.raises(BadTable, match="--encoding latin-9: use one of: utf-8"):
+        labels_of(tmp_path / "a.csv", text, "--encoding", "latin-9")
+
+
+def test_the_other_sheets_of_a_workbook_are_named(tmp_path, capsys):
+    book = openpyxl.Workbook()
+    book.active.title = "README"
+    book.active.append(["column", "meaning"])
+    book.active.append(["judge", "a model"])
+    book.create_sheet("labels")
+    book.save(tmp_path / "a.xlsx")
+
+    assert check([str(tmp_path / "a.xlsx")]) == 2
+    assert "Only the first sheet, “README”, was read." in (said := capsys.readouterr().err)
+    assert "The workbook also has the sheets “labels”." in said
+
+
+def test_an_error_suggests_no_empty_list_of_columns(tmp_path):
+    rows = [{"item": "q1", "annotator": "a", "label": "yes", "judge": "no"}] * 2
+
+    with pytest.raises(BadTable) as error:
+        labels_of(tmp_path / "a.csv", csv_of(rows))
+    assert "a second label of “a”" in str(error.value)
+    assert "--on ." not in str(error.value)
