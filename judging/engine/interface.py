@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from judging.engine.messages import Messages, without_cut_end
+from judging.engine.thoughts import without_marks
 
 # Requests of other processes, and of other runs of a campaign, also free room when they end.
 _RETRY_SECONDS = 0.5
@@ -241,7 +242,7 @@ class Reply:
         """The text to store, preceded by the thoughts, which are not read."""
         if self.answers:
             return self.answers
-        thoughts = self.thoughts.replace("</think>", "")
+        thoughts = without_marks(self.thoughts)
         return f"<think>{thoughts}</think>\n{self.text}" if thoughts else self.text
 
 

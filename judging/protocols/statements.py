@@ -19,7 +19,7 @@ from judging.engine.messages import without_thoughts
 
 # Increased whenever a reply can be read differently, so that answers read by different versions are
 # not mixed.
-READING_VERSION = 4
+READING_VERSION = 5
 # Meanings of the codes of lenient reading, for pages.
 READ_AS = {
     "json": "a JSON object",

@@ -219,7 +219,10 @@ def test_reading_four_times_as_much_takes_less_than_eight_times_as_long(unit):
     assert cpu(lambda: read_all(16_000)) < 8 * max(cpu(lambda: read_all(4_000)), 0.02)
 
 
-@pytest.mark.parametrize("unit", ["<think>", "</think>", "<", "[THINK]", "◁think▷", "<think"])
+@pytest.mark.parametrize(
+    "unit",
+    ["<think>", "</think>", "<", "[THINK]", "◁think▷", "<think", "<x>", "a</x>", "<b>", "a <x>"],
+)
 def test_thoughts_are_found_in_linear_time(unit):
     short, long = unit * 10_000, unit * 40_000
 
