@@ -181,13 +181,43 @@ def split_thoughts(text: str) -> tuple[str, str]:
     return "\n\n".join(filter(None, thoughts)), without_thoughts(text, blank="").strip()
 
 
+# “[[A]] or”, “A, B”: another option was to follow.
+_OPTION = r"[\[(\"'*_]{0,4}(?:(?:option|response|answer|antwort)\s+)?(?<![A-Za-z])[ABC](?![A-Za-z])"
+_JOINED = re.compile(
+    rf"{_OPTION}(?:[\])\"'*_]{{0,4}}[ \t]*(?:\[\[\d{{1,3}}%?\]\])?\s*"
+    r"(?:[,;/|]|or?|a(?:nd?)?|o(?:de?)?r?|und?|ou?|vs?\.?|but?)|[ \t]+)"
+    r"\s*[\[(\"'*_]{0,4}\Z",
+    re.IGNORECASE,
+)
+# “A) Take the bus”, “(A) Take the bus”, “- [[A]]: concise”: an entry of a list of options.
+_LISTED = r"[\[(*_\"']{0,4}[ABC][\])*_\"']{0,4}\s*(?:[).:=]|(?<![\]\s])\s*[–-])"
+_ENTRY = re.compile(
+    r"[ \t>*•–-]*(?:\d[.)])?\s*(?:(?:option|response|answer|assistant|antwort)\s+)?"
+    rf"(?:{_LISTED}\s*\Z|(?:{_LISTED}|[\[(][ABC][\])])[*_]*[ \t]+\S)",
+    re.IGNORECASE,
+)
+
+
 def without_cut_end(text: str) -> str:
-    """A truncated reply without the last word or number, which may be incomplete."""
+    """A truncated reply without the last word or number, which may be incomplete.
+
+    Nor with the list of options in which it was cut off, because the others would have followed.
+    """
     end = len(text)
     if text[-1:] in (".", ",") and text[-2:-1].isdigit():
         end -= 1  # the decimals may be missing
     while end and text[end - 1].isalnum():
         end -= 1
+    if joined := _JOINED.search(text[-200:]):
+        end = min(end, max(0, len(text) - 200) + joined.start())
+    lines = text[:end].splitlines(keepends=True)
+    entries = len(lines)
+    while entries and (
+        not re.search(r"\w", lines[entries - 1]) or _ENTRY.match(lines[entries - 1])
+    ):
+        entries -= 1
+    if any(_ENTRY.match(line) for line in lines[entries:]):
+        return "".join(lines[:entries])
     return text[:end]
 
 
