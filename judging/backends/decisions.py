@@ -26,6 +26,7 @@ from judging.backends.completions import (
     stated_status,
     status_fault,
     storable,
+    usage_of_error,
     without_keys,
 )
 from judging.backends.decision_formats import WIRES, read_decision, text_of
@@ -121,11 +122,18 @@ class DecisionsBackend:
         status = stated_status(response.status, told)
         request_id = storable(headers.get(b"x-request-id", ""))[:200]
         if 200 <= status < 300:
-            return read_decision(told, question, seed=seed, status=status, request_id=request_id)
+            try:
+                return read_decision(
+                    told, question, seed=seed, status=status, request_id=request_id
+                )
+            except BackendFault as fault:
+                fault.usage = usage_of_error(told)
+                raise
         body = error_body(told)
         if 400 <= status < 500 and declines_content(body):
             text = short(str(body.get("message") or ""))
-            return Reply(text, refused=True, request_id=request_id, status=status)
+            usage = usage_of_error(told)
+            return Reply(text, refused=True, request_id=request_id, status=status, usage=usage)
         raise fault_of(
             status,
             told,

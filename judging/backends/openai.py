@@ -249,7 +249,9 @@ class OpenAIBackend:
         if status in MAY_ADJUST and not declines_content(error := error_body(content)):
             if self.adjustments.learn(error, parameters, status=status, question=question.id):
                 fault = status_fault(status, content, sent_as=response.status)
-                raise AdjustedRequest(str(fault), status=status)
+                adjusted = AdjustedRequest(str(fault), status=status)
+                adjusted.usage = fault.usage
+                raise adjusted
         reply = read_response(
             content,
             question,

@@ -407,6 +407,7 @@ def _end_of(fault: BackendFault, started: float) -> AttemptEnd:
         fault.outcome,
         _milliseconds(started),
         status=fault.status,
+        usage=fault.usage,
         maybe_billed=fault.maybe_billed,
         error=str(fault),
     )

@@ -247,10 +247,14 @@ class Reply:
 
 
 class BackendFault(Exception):
-    """A request without a reply. The subclass states why, and whether to try again."""
+    """A request without a reply. The subclass states why, and whether to try again.
+
+    `usage` is what the error itself says that the request has used.
+    """
 
     outcome = "server_error"
     maybe_billed = False
+    usage: Usage | None = None
 
     def __init__(
         self, message: str, *, status: int | None = None, retry_after: float | None = None
