@@ -31,7 +31,14 @@ from judging.backends.completions import (
 )
 from judging.backends.decision_formats import WIRES, read_decision, text_of
 from judging.backends.error_messages import declines_content, error_body, refuses_model
-from judging.backends.openai import MAY_ADJUST, OpenAIKind, connect, retry_after, unpacked
+from judging.backends.openai import (
+    MAY_ADJUST,
+    OpenAIKind,
+    connect,
+    raise_if_redirected,
+    retry_after,
+    unpacked,
+)
 from judging.backends.parameters import prepared
 from judging.engine.interface import (
     AdjustedRequest,
@@ -116,6 +123,7 @@ class DecisionsBackend:
         connections = self._connections[route]
         response = await connections.post(content)
         headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
+        raise_if_redirected(response.status, headers, asked=address_of(self._url, route))
         encodings = headers.get(b"content-encoding", "")
         told = unpacked(response.content, encodings, status=response.status)
         told = without_keys(told, connections.secrets)

@@ -99,6 +99,43 @@ def test_every_failure_has_its_name(llm, answer, fault):
     assert len(llm.requests) == 1
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(
+    ("location", "target", "base"),
+    [
+        (
+            "https://x.org/v1/chat/completions",
+            "https://x.org/v1/chat/completions.",
+            "https://x.org/v1.",
+        ),
+        ("https://x.org/v2?key=sk-1#top", "https://x.org/v2.", "https://x.org/v2."),
+        ("//x.org/login", "http://x.org/login.", "http://x.org/login."),
+    ],
+)
+def test_a_redirect_is_not_followed_and_its_target_is_named(llm, status, location, target, base):
+    llm.answer = lambda body, n: error(status, "Moved", location=location)
+
+    with pytest.raises(Misconfigured) as caught:
+        ask(llm.url)
+
+    assert f"redirects requests to {target} Nothing" in str(caught.value)
+    assert f"change the base URL of the judge to {base} If" in str(caught.value)
+    assert "sk-1" not in str(caught.value)
+    assert len(llm.requests) == 1
+
+
+@pytest.mark.parametrize("scale", [1, 1000])
+@pytest.mark.parametrize("header", ["retry_after", "retry_after_ms"])
+def test_a_pause_until_a_time_since_1970_is_no_pause_of_fifty_years(llm, header, scale):
+    until = str(int((time.time() + 60) * scale))
+    llm.answer = lambda body, n: error(429, "slow down", **{header: until})
+
+    with pytest.raises(RateLimited) as caught:
+        ask(llm.url)
+
+    assert 30 < caught.value.retry_after <= 60
+
+
 def test_nobody_listening_is_unreachable_and_costs_nothing():
     with pytest.raises(Unreachable) as caught:
         ask("http://127.0.0.1:9/v1")
