@@ -38,11 +38,19 @@ def _reached(address: str) -> list[Address]:
     return [each for each in inner if each is not None] or [found]
 
 
-def seconds_to_wait(value: str | None) -> float | None:
-    """Seconds from a header with a number or a date; None for anything else."""
+_EPOCH = 1_000_000_000  # a larger number is no pause but a time, in seconds since 1970
+
+
+def seconds_to_wait(value: str | None, *, unit: float = 1.0) -> float | None:
+    """Seconds from a header with a number of `unit`, a time or a date; None for anything else."""
     try:
-        seconds = float(value or "")
-        return seconds if 0 <= seconds < math.inf else None
+        number = float(value or "")
+        if not 0 <= number < math.inf:
+            return None
+        if number < _EPOCH:
+            return number * unit
+        seconds = number / 1000 if number >= 1000 * _EPOCH else number
+        return max(0.0, seconds - datetime.now(UTC).timestamp())
     except ValueError:
         pass
     try:

@@ -170,6 +170,7 @@ class AnswerReader:
                 self._milliseconds,
                 status=fault.status,
                 error=str(fault),
+                usage=fault.usage,
                 maybe_billed=fault.maybe_billed,
             )
             answer = None if line.expired else self._verdict(question, fault, line)

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from judging.backends.error_messages import (
@@ -62,9 +62,13 @@ def read_response(
     """
     sent_as, status = status, stated_status(status, content)
     if 200 <= status < 300:
-        return read_completion(
-            content, question, status=status, request_id=request_id, is_structured=is_structured
-        )
+        try:
+            return read_completion(
+                content, question, status=status, request_id=request_id, is_structured=is_structured
+            )
+        except BackendFault as fault:
+            fault.usage = usage_of_error(content)
+            raise
     body = error_body(content)
     if 400 <= status < 500 and declines_content(body):
         # Some providers bill it, and none reports the tokens.
@@ -73,6 +77,7 @@ def read_response(
             refused=True,
             request_id=storable(request_id)[:200],
             status=status,
+            usage=usage_of_error(content),
         )
     raise status_fault(status, content, retry_after, sent_as=sent_as)
 
@@ -122,7 +127,13 @@ def read_completion(
         told = error_body(content)
         reason = _message(told, content)
         if declines_content(told):  # a gateway reports the error of its provider as a success
-            return Reply(reason, refused=True, request_id=storable(request_id)[:200], status=status)
+            return Reply(
+                reason,
+                refused=True,
+                request_id=storable(request_id)[:200],
+                status=status,
+                usage=usage_of_error(content),
+            )
         garbage = Garbage(f"the answer is no chat completion ({reason})", status=status)
         # No model writes a page, so a proxy or a log-in page has answered.
         garbage.maybe_billed = content[:200].lstrip()[:1] not in (b"<", "<")
@@ -149,7 +160,7 @@ def read_completion(
         thoughts=storable(thoughts),
         tool="" if text else storable(name)[:100],
         is_structured=is_structured,
-        usage=read_usage(body),
+        usage=read_usage(body, is_written=bool(text or refusal or arguments or thoughts)),
         model=storable(str(body.get("model") or ""))[:200],
         fingerprint=storable(str(body.get("system_fingerprint") or ""))[:200],
         request_id=storable(request_id or str(body.get("id") or ""))[:200],
@@ -326,30 +337,53 @@ def _begins(token: str, words: Sequence[str], is_small: bool) -> bool:
     return bool(bare) and any(word.upper().startswith(bare.upper()) for word in words)
 
 
-def read_usage(body: Mapping[str, Any]) -> Usage | None:
-    """Tokens as billed. Thinking counts as written text, because some servers leave it out of the
-    completion and include it only in the total."""
+def read_usage(body: Mapping[str, Any], *, is_written: bool = False) -> Usage | None:
+    """Tokens as billed; None if they are unknown. Thinking counts as written text, because some
+    servers leave it out of the completion and include it only in the total.
+
+    `is_written`: the body has a text, so that a server which reports none written does not count.
+    """
     usage = body.get("usage")
     if not isinstance(usage, dict):
         return None
-    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
-    if not isinstance(prompt, int) or not isinstance(completion, int):
-        return None
-    total = usage.get("total_tokens")
-    if isinstance(total, int):
-        completion = max(completion, total - prompt)
+    prompt = _first(usage, "prompt_tokens", "input_tokens")
+    completion = _first(usage, "completion_tokens", "output_tokens") or 0
     # No prompt is empty, so a server that reports none does not count.
-    if not (0 < prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
+    if not prompt:
         return None
-    thought = _part(usage.get("completion_tokens_details"), "reasoning_tokens")
+    completion = max(completion, (_first(usage, "total_tokens") or 0) - prompt)
+    cost = _stated_cost(usage)
+    if max(prompt, completion) > _MOST_TOKENS:
+        return None
+    if is_written and not completion and cost is None:
+        return None
+    thought = max(
+        _part(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        _part(usage.get("output_tokens_details"), "reasoning_tokens"),
+    )
     cached = max(
         _part(usage.get("prompt_tokens_details"), "cached_tokens"),  # OpenAI, vLLM, most others
+        _part(usage.get("input_tokens_details"), "cached_tokens"),
         _part(usage, "cached_tokens"),  # Moonshot, Together
         _part(usage, "prompt_cache_hit_tokens"),  # DeepSeek
         _part(usage, "cache_read_input_tokens"),  # Anthropic behind a gateway
         _part(body.get("timings"), "cache_n"),  # llama.cpp
     )
-    return Usage(prompt, completion, thought, min(cached, prompt), _stated_cost(usage))
+    return Usage(prompt, completion, thought, min(cached, prompt), cost)
+
+
+def usage_of_error(content: bytes | str) -> Usage | None:
+    """What the body of an error says that the request has used, which may be nothing."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    usage = body.get("usage") if isinstance(body, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    if _first(usage, "prompt_tokens", "input_tokens") == 0:
+        return Usage(0, _first(usage, "completion_tokens", "output_tokens") or 0)
+    return read_usage(body)
 
 
 def _stated_cost(usage: Mapping[str, Any]) -> Decimal | None:
@@ -365,10 +399,29 @@ def _stated_cost(usage: Mapping[str, Any]) -> Decimal | None:
     return sum((Decimal(str(each)) for each in amounts), start=Decimal(0))
 
 
+def _number(value: object) -> Decimal | None:
+    """A number of at least 0, which some gateways write as `400.0` or "400"; None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and number >= 0 else None
+
+
+def _first(counts: object, *names: str) -> int | None:
+    """The tokens that are reported by the first of some names; None if that is no number."""
+    known = counts if isinstance(counts, dict) else {}
+    value = next((known[name] for name in names if known.get(name) is not None), None)
+    number = _number(value)
+    return None if number is None else int(min(number, Decimal(10 * _MOST_TOKENS)))
+
+
 def _part(details: object, name: str) -> int:
     """A part of the tokens; 0 if the server does not report it."""
-    tokens = details.get(name) if isinstance(details, dict) else None
-    return tokens if isinstance(tokens, int) and 0 <= tokens <= _MOST_TOKENS else 0
+    tokens = _first(details, name) or 0
+    return tokens if tokens <= _MOST_TOKENS else 0
 
 
 def status_fault(
@@ -383,8 +436,16 @@ def status_fault(
 
     `sent_as`: the status of the response, if the error states another one.
     """
+    fault = _status_fault(status, content, retry_after, address_hint, sent_as or status)
+    fault.usage = usage_of_error(content)
+    return fault
+
+
+def _status_fault(
+    status: int, content: bytes | str, retry_after: float | None, address_hint: str, sent_as: int
+) -> BackendFault:
     body = error_body(content)
-    message = f"HTTP {sent_as or status}: {_message(body, content)}"
+    message = f"HTTP {sent_as}: {_message(body, content)}"
     if status == 402 or (status == 429 and body.get("code") == "insufficient_quota"):
         return NoAccess(f"The account has no quota left ({message}).", status=status)
     if status == 429:

@@ -18,7 +18,6 @@ from judging.engine.interface import (
     Garbage,
     JudgeQuestion,
     Reply,
-    Usage,
 )
 from judging.engine.messages import Attachment, Message
 
@@ -152,7 +151,7 @@ def read_decision(
         kept["diagnostics"] = body["diagnostics"]
     reply = Reply(
         text="",
-        usage=_billed(body.get("usage")),
+        usage=read_usage(body),
         model=storable(str(body.get("model") or ""))[:200],
         fingerprint=storable(str(body.get("system_fingerprint") or ""))[:200],
         request_id=storable(request_id or str(body.get("id") or ""))[:200],
@@ -274,21 +273,6 @@ def _chosen(shares: Mapping[str, float], told: object, seed: int) -> tuple[str, 
     if told in largest:
         return told, None
     return largest[seed % len(largest)], told if told in shares else None
-
-
-def _billed(told: object) -> Usage | None:
-    """Tokens and price as billed, in the words of either format; None if they are not reported."""
-    if not isinstance(told, dict):
-        return None
-    usage = {
-        "prompt_tokens": told.get("input_tokens", told.get("prompt_tokens")),
-        "completion_tokens": told.get("output_tokens", told.get("completion_tokens", 0)),
-        "total_tokens": told.get("total_tokens"),
-        "prompt_tokens_details": told.get("input_tokens_details"),
-        "completion_tokens_details": told.get("output_tokens_details"),
-        "cost": told.get("cost"),
-    }
-    return read_usage({"usage": usage})
 
 
 def text_of(content: bytes | str) -> str:

@@ -26,11 +26,19 @@ from judging.backends.completions import (
     stated_status,
     status_fault,
     storable,
+    usage_of_error,
     without_keys,
 )
 from judging.backends.decision_formats import WIRES, read_decision, text_of
 from judging.backends.error_messages import declines_content, error_body, refuses_model
-from judging.backends.openai import MAY_ADJUST, OpenAIKind, connect, retry_after, unpacked
+from judging.backends.openai import (
+    MAY_ADJUST,
+    OpenAIKind,
+    connect,
+    raise_if_redirected,
+    retry_after,
+    unpacked,
+)
 from judging.backends.parameters import prepared
 from judging.engine.interface import (
     AdjustedRequest,
@@ -115,17 +123,25 @@ class DecisionsBackend:
         connections = self._connections[route]
         response = await connections.post(content)
         headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
+        raise_if_redirected(response.status, headers, asked=address_of(self._url, route))
         encodings = headers.get(b"content-encoding", "")
         told = unpacked(response.content, encodings, status=response.status)
         told = without_keys(told, connections.secrets)
         status = stated_status(response.status, told)
         request_id = storable(headers.get(b"x-request-id", ""))[:200]
         if 200 <= status < 300:
-            return read_decision(told, question, seed=seed, status=status, request_id=request_id)
+            try:
+                return read_decision(
+                    told, question, seed=seed, status=status, request_id=request_id
+                )
+            except BackendFault as fault:
+                fault.usage = usage_of_error(told)
+                raise
         body = error_body(told)
         if 400 <= status < 500 and declines_content(body):
             text = short(str(body.get("message") or ""))
-            return Reply(text, refused=True, request_id=request_id, status=status)
+            usage = usage_of_error(told)
+            return Reply(text, refused=True, request_id=request_id, status=status, usage=usage)
         raise fault_of(
             status,
             told,

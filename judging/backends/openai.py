@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 from judging.backends.backend import (
     ANTHROPIC_URL,
@@ -33,6 +33,7 @@ from judging.backends.backend import (
 from judging.backends.completions import (
     completion_of,
     read_response,
+    short,
     stated_status,
     status_fault,
     without_keys,
@@ -57,6 +58,7 @@ from judging.engine.interface import (
     Garbage,
     JudgeQuestion,
     Misconfigured,
+    NotOffered,
     Parameters,
     Reply,
 )
@@ -239,6 +241,7 @@ class OpenAIBackend:
         body = await prepared(question, write)
         response = await self._connections.post(json.dumps(body).encode())
         headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
+        raise_if_redirected(response.status, headers, asked=self._settings.base_url + "/")
         content = unpacked(
             response.content,
             headers.get(b"content-encoding", ""),
@@ -249,7 +252,9 @@ class OpenAIBackend:
         if status in MAY_ADJUST and not declines_content(error := error_body(content)):
             if self.adjustments.learn(error, parameters, status=status, question=question.id):
                 fault = status_fault(status, content, sent_as=response.status)
-                raise AdjustedRequest(str(fault), status=status)
+                adjusted = AdjustedRequest(str(fault), status=status)
+                adjusted.usage = fault.usage
+                raise adjusted
         reply = read_response(
             content,
             question,
@@ -336,7 +341,22 @@ def _settings(judge: JudgeSettings) -> OpenAISettings:
 
 def retry_after(headers: Mapping[bytes, str]) -> float | None:
     """Seconds to wait, from `retry-after-ms`, which some servers add, or from `retry-after`."""
-    milliseconds = seconds_to_wait(headers.get(b"retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    return seconds_to_wait(headers.get(b"retry-after"))
+    milliseconds = seconds_to_wait(headers.get(b"retry-after-ms"), unit=0.001)
+    return seconds_to_wait(headers.get(b"retry-after")) if milliseconds is None else milliseconds
+
+
+def raise_if_redirected(status: int, headers: Mapping[bytes, str], *, asked: str) -> None:
+    """Raise `NotOffered` with the address to which a server points; nothing is sent there."""
+    target = headers.get(b"location", "").strip()
+    if not (300 <= status < 400 and target):
+        return
+    # Without what follows the path, which may have a key or the session of a log-in page.
+    target = short(urljoin(asked, target).partition("?")[0].partition("#")[0])
+    base = target.removesuffix("/").removesuffix("/chat/completions")
+    raise NotOffered(
+        f"The server redirects requests to {target}. Nothing was sent there.",
+        f"If that is its new address, change the base URL of the judge to {base}. If it is a page "
+        "to log in, a proxy or this network blocks the server.",
+        message=f"HTTP {status}",
+        status=status,
+    )

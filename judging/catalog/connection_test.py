@@ -22,7 +22,12 @@ from judging.backends.parameters import (
     JSON_SCHEMA,
     differences,
 )
-from judging.engine.asker import ran_out_of_room
+from judging.engine.asker import (
+    ONLY_IN_THOUGHTS,
+    OUT_OF_THOUGHTS,
+    chooses_in_thoughts,
+    ran_out_of_room,
+)
 from judging.engine.interface import (
     AdjustedRequest,
     Backend,
@@ -333,7 +338,7 @@ def _read(
             "another model.",
         )
     if verdict.side is None:
-        problem, advice = _no_verdict(reply, judge)
+        problem, advice = _no_verdict(question, reply, judge)
         return replace(known, reading="unparseable", problem=problem, advice=advice)
     known = replace(known, reading=_words(verdict))
     if judge.capabilities.only_probabilities and reply.probabilities:
@@ -355,7 +360,7 @@ def _words(verdict: Verdict) -> str:
     return side if verdict.certainty is None else f"{side}, certainty {verdict.certainty}"
 
 
-def _no_verdict(reply: Reply, judge: Judge) -> tuple[str, str]:
+def _no_verdict(question: JudgeQuestion, reply: Reply, judge: Judge) -> tuple[str, str]:
     """The problem with a reply that cannot be read, and what to do."""
     if ran_out_of_room(reply):
         return (
@@ -372,6 +377,8 @@ def _no_verdict(reply: Reply, judge: Judge) -> tuple[str, str]:
             f"The reply calls the tool “{reply.tool}” and says nothing.",
             "Use a model or a server without tools, or switch on structured output.",
         )
+    if chooses_in_thoughts(question, reply):
+        return ONLY_IN_THOUGHTS, OUT_OF_THOUGHTS
     return (
         "The reply names no response.",
         "A run asks such a question up to five times. If the model ignores the requested form, "

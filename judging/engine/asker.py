@@ -30,8 +30,9 @@ from judging.engine.interface import (
     RequestWatch,
     Unreachable,
 )
-from judging.engine.messages import is_empty, length, looks_like_refusal
+from judging.engine.messages import is_empty, length, looks_like_refusal, split_thoughts
 from judging.engine.rate_limits import Limiter, Permit
+from judging.engine.thoughts import without_marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,26 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
     which = (
         f"to step {len(question.earlier) + 1} can be read" if question.earlier else "names a side"
     )
+    if chooses_in_thoughts(question, reply):
+        last += f" {ONLY_IN_THOUGHTS} {OUT_OF_THOUGHTS}"
     return answer("unparseable", error=f"No reply of {MAX_REPLIES} {which}.{last}")
+
+
+ONLY_IN_THOUGHTS = (
+    "The reply names a response only in the thoughts of the model (`reasoning_content` or thinking "
+    "tags), which are not read."
+)
+OUT_OF_THOUGHTS = (
+    "Switch thinking off, or set up the server so that the answer follows the thoughts; vLLM and "
+    "SGLang need the reasoning parser of the model."
+)
+
+
+def chooses_in_thoughts(question: JudgeQuestion, reply: Reply) -> bool:
+    """Whether the thoughts of a reply hold what the reply itself does not."""
+    thoughts = without_marks(reply.thoughts or split_thoughts(reply.text)[0])
+    verdict = question.read(thoughts, is_structured=reply.is_structured)
+    return verdict.side is not None or verdict.continues
 
 
 def ran_out_of_room(reply: Reply) -> bool:
@@ -387,6 +407,7 @@ def _end_of(fault: BackendFault, started: float) -> AttemptEnd:
         fault.outcome,
         _milliseconds(started),
         status=fault.status,
+        usage=fault.usage,
         maybe_billed=fault.maybe_billed,
         error=str(fault),
     )

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from judging.engine.messages import Messages, without_cut_end
+from judging.engine.thoughts import without_marks
 
 # Requests of other processes, and of other runs of a campaign, also free room when they end.
 _RETRY_SECONDS = 0.5
@@ -241,15 +242,19 @@ class Reply:
         """The text to store, preceded by the thoughts, which are not read."""
         if self.answers:
             return self.answers
-        thoughts = self.thoughts.replace("</think>", "")
+        thoughts = without_marks(self.thoughts)
         return f"<think>{thoughts}</think>\n{self.text}" if thoughts else self.text
 
 
 class BackendFault(Exception):
-    """A request without a reply. The subclass states why, and whether to try again."""
+    """A request without a reply. The subclass states why, and whether to try again.
+
+    `usage` is what the error itself says that the request has used.
+    """
 
     outcome = "server_error"
     maybe_billed = False
+    usage: Usage | None = None
 
     def __init__(
         self, message: str, *, status: int | None = None, retry_after: float | None = None

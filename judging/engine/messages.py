@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from judging.engine.thoughts import thoughts_in, without_marks
+
 MessageRole = Literal["system", "user", "assistant"]
 LETTERS_PER_TOKEN = 4  # approximate, in most languages
 
@@ -153,19 +155,6 @@ def _part(part: str | Attachment) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{part.type};base64,{data}"}}
 
 
-# Some chat templates open the thought themselves, so a reply contains only its end.
-_THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
-_THOUGHT = re.compile(
-    rf"<({_THINK})>.*?(?:</\1>|\Z)|\A(?:(?!<(?:{_THINK})>).)*</(?:{_THINK})>"
-    r"|\[THINK\].*?(?:\[/THINK\]|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
-    r"|<\|channel\|>analysis<\|message\|>.*?(?=<\|channel\|>final<\|message\|>|\Z)"
-    r"|<\|channel\|>final<\|message\|>",
-    re.DOTALL | re.IGNORECASE,
-)
-_TAGS = re.compile(
-    rf"</?(?:{_THINK})>|\[/?THINK\]|◁/?think▷|<\|channel\|>(?:analysis|final)<\|message\|>",
-    re.IGNORECASE,
-)
 _REFUSAL = re.compile(
     r"\b(?:i\s+(?:can(?:no|')?t|can\s+not|won't|will\s+not|am\s+unable|am\s+not\s+able"
     r"|must\s+decline|refuse)"
@@ -175,24 +164,60 @@ _REFUSAL = re.compile(
 )
 
 
-def without_thoughts(text: str) -> str:
-    """Blank the model's thoughts; everything else keeps its position."""
-    return _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
+def without_thoughts(text: str, *, blank: str = " ") -> str:
+    """Blank the model's thoughts, and tokens around its answer; the rest keeps its position."""
+    thoughts, frames = thoughts_in(text)
+    pieces: list[str] = []
+    last = 0
+    for start, end in sorted((*thoughts, *frames)):
+        pieces += text[last:start], blank * (end - start)
+        last = end
+    return "".join((*pieces, text[last:]))
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
     """The model's thoughts, and the rest of a reply, for readers."""
-    thoughts = "\n\n".join(_TAGS.sub("", found[0]).strip() for found in _THOUGHT.finditer(text))
-    return thoughts, _THOUGHT.sub("", text).strip()
+    thoughts = [without_marks(text[start:end]).strip() for start, end in thoughts_in(text)[0]]
+    return "\n\n".join(filter(None, thoughts)), without_thoughts(text, blank="").strip()
+
+
+# “[[A]] or”, “A, B”: another option was to follow.
+_OPTION = r"[\[(\"'*_]{0,4}(?:(?:option|response|answer|antwort)\s+)?(?<![A-Za-z])[ABC](?![A-Za-z])"
+_JOINED = re.compile(
+    rf"{_OPTION}(?:[\])\"'*_]{{0,4}}[ \t]*(?:\[\[\d{{1,3}}%?\]\])?\s*"
+    r"(?:[,;/|]|or?|a(?:nd?)?|o(?:de?)?r?|und?|ou?|vs?\.?|but?)|[ \t]+)"
+    r"\s*[\[(\"'*_]{0,4}\Z",
+    re.IGNORECASE,
+)
+# “A) Take the bus”, “(A) Take the bus”, “- [[A]]: concise”: an entry of a list of options.
+_LISTED = r"[\[(*_\"']{0,4}[ABC][\])*_\"']{0,4}\s*(?:[).:=]|(?<![\]\s])\s*[–-])"
+_ENTRY = re.compile(
+    r"[ \t>*•–-]*(?:\d[.)])?\s*(?:(?:option|response|answer|assistant|antwort)\s+)?"
+    rf"(?:{_LISTED}\s*\Z|(?:{_LISTED}|[\[(][ABC][\])])[*_]*[ \t]+\S)",
+    re.IGNORECASE,
+)
 
 
 def without_cut_end(text: str) -> str:
-    """A truncated reply without the last word or number, which may be incomplete."""
+    """A truncated reply without the last word or number, which may be incomplete.
+
+    Nor with the list of options in which it was cut off, because the others would have followed.
+    """
     end = len(text)
     if text[-1:] in (".", ",") and text[-2:-1].isdigit():
         end -= 1  # the decimals may be missing
     while end and text[end - 1].isalnum():
         end -= 1
+    if joined := _JOINED.search(text[-200:]):
+        end = min(end, max(0, len(text) - 200) + joined.start())
+    lines = text[:end].splitlines(keepends=True)
+    entries = len(lines)
+    while entries and (
+        not re.search(r"\w", lines[entries - 1]) or _ENTRY.match(lines[entries - 1])
+    ):
+        entries -= 1
+    if any(_ENTRY.match(line) for line in lines[entries:]):
+        return "".join(lines[:entries])
     return text[:end]
 
 

@@ -45,6 +45,7 @@ from judging.selectors import (
     run_rows,
     speeds_of,
 )
+from judging.worker.unread import unread_of
 from studies.errors import StudyError
 from studies.models import Item, Membership, Study
 from studies.pages.responses import LongList, csv_response
@@ -376,6 +377,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "conditions": _conditions_of(run, progress.ended),
         "anchors": _anchors_of(run, progress.ended),
         "offer": offer_of(run) if progress.unparseable else None,
+        "unread": unread_of(run),
         "last_judgments": last_judgments(run),
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
         "probe": probe_of(run) if run.awaits_yes else None,

@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 
 from judging.engine.interface import ShownSide, Verdict
 from judging.engine.messages import without_thoughts
+from judging.protocols.assertions import asserts
 from judging.protocols.statements import (
     CHANGED,
     Placed,
+    Statement,
     contradict,
     of_json,
     plain,
@@ -139,7 +141,7 @@ def decide(text: str) -> tuple[Found | None, int | None]:
     text = without_next_turn(text, found[0].end)
     found = _found(text)
     meant = [each for each in found if not _is_given_up(text, each)]
-    chosen = _chosen(text, meant)
+    chosen = _asserted(text, meant, _chosen(text, meant))
     if chosen is None:
         return None, None
     if not chosen.numbers and any(each.numbers for each in found if each.word != chosen.word):
@@ -177,6 +179,21 @@ def _value(number: "re.Match[str]") -> int:
 def _is_given_up(text: str, found: Found) -> bool:
     line = text[max(0, found.start - 60) : found.start].rpartition("\n")[2]
     return bool(_NOT_MEANT.search(line) or _NOT_MEANT_BEHIND.match(text, found.end))
+
+
+def _asserted(text: str, meant: Sequence[Found], chosen: Found | None) -> Found | None:
+    """The chosen verdict, or the last of its letter, whose sentence asserts it; None if none does.
+
+    One with a certainty is only replaced by another one with a certainty.
+    """
+    if chosen is None or not chosen.is_bracketed or asserts(text, chosen.start, chosen.end):
+        return chosen
+    others = (
+        each
+        for each in reversed(meant)
+        if each.word == chosen.word and (each.numbers or not chosen.numbers)
+    )
+    return next((each for each in others if asserts(text, each.start, each.end)), None)
 
 
 def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
@@ -217,7 +234,7 @@ def _stated(reply: Placed, offers_tie: bool, asks_certainty: bool) -> Verdict | 
     text = plain(without_next_turn(reply.text))
     if re.search(r"\[\[[^\]\d]+\]\]", text):
         return None  # the content of the brackets was unclear
-    found = statements(text)
+    found = [each for each in statements(text) if _is_asserted(text, each)]
     if len({each.side for each in found}) != 1:
         return None
     chosen = found[0]
@@ -227,6 +244,15 @@ def _stated(reply: Placed, offers_tie: bool, asks_certainty: bool) -> Verdict | 
     place = reply.places[chosen.position]
     verdict = _counted(chosen.side, certainty, place, offers_tie, asks_certainty)
     return replace(verdict, details={"read": chosen.code})
+
+
+def _is_asserted(text: str, statement: Statement) -> bool:
+    """Whether a sentence around an object or a tag asserts it; others are sentences themselves."""
+    if statement.code not in ("json", "tag"):
+        return True
+    signs = ("{",) if statement.code == "json" else ("<", "boxed")
+    start = max(text.rfind(sign, 0, statement.position) for sign in signs)
+    return asserts(text, start, statement.end)
 
 
 def _counted(

@@ -19,7 +19,7 @@ from judging.engine.messages import without_thoughts
 
 # Increased whenever a reply can be read differently, so that answers read by different versions are
 # not mixed.
-READING_VERSION = 4
+READING_VERSION = 5
 # Meanings of the codes of lenient reading, for pages.
 READ_AS = {
     "json": "a JSON object",
@@ -217,7 +217,7 @@ _NOUN = (
 _LETTER = (
     r"(?:A(?!\s+[a-zà-ÿ])|(?<=[a-zà-ÿ] )A|A(?=\s+(?:because|is|wins|edges|or|and|would)\b)|[BC])"
 )
-_NAMED = re.compile(
+NAMED = re.compile(
     rf"(?<![A-Za-zÀ-ÿ])(?i:{_NOUN})\s*[\[(\"'“]{{0,2}}([ABC])\b[\])\"”]{{0,2}}"
     rf"|(?<![A-Za-zÀ-ÿ0-9&'’])[\[(\"'“]{{0,2}}({_LETTER})(?![A-Za-zÀ-ÿ0-9&'’]|-\w)[\])\"”]{{0,2}}"
 )
@@ -229,7 +229,7 @@ _CHOICE = (
     " tippen nehme nehmen respuesta elección opción mejor elijo elegiría prefiere preferiría"
     " réponse choix meilleure choisirais choisirait préfère préférerait response option"
 )
-_KNOWN = frozenset(
+KNOWN = frozenset(
     f"{_CHOICE} the a my their her his this that these i we you he she they person user somebody"
     " someone s d ll is be am are would should will must likely most probably clearly still more"
     " appropriate right final overall therefore thus so hence sure well okay yes believe think"
@@ -239,7 +239,7 @@ _KNOWN = frozenset(
     " richtige richtig la el le les l mi ma mon es sería est serait correcta correcte bonne esta"
     " cette persona personne yo je por pour que creo pienso crois pense".split()
 )
-_CHOOSES = re.compile(rf"\b(?:{'|'.join(_CHOICE.split())})\b|答案|选择|结论|更好", re.IGNORECASE)
+CHOOSES = re.compile(rf"\b(?:{'|'.join(_CHOICE.split())})\b|答案|选择|结论|更好", re.IGNORECASE)
 _CHINESE = re.compile(r"我|会|这个人|更|最终|的|答案|选择|结论|应该|是|为|好|喜欢|倾向于|选")
 _SENTENCE = re.compile(r"[^.!?;\n。！？；]+(?:\.(?=\d)[^.!?;\n。！？；]*)*[.!?;。！？；]?")
 # What leads to a choice: a reason that names no response, or “…, so”.
@@ -255,7 +255,7 @@ _REASON = re.compile(
     rf"|\b(?:because|since|as|due|weil|denn|da|porque|parce|car|with|mit|con|avec|it)\b|{NAME})",
     re.IGNORECASE,
 )
-_DENIED = re.compile(
+DENIED = re.compile(
     r"\b(?:not|never|neither|\w+n['’]t|less|worse|nicht|kein\w*|weder|no|nunca|pas|jamais)\b|不|没",
     re.IGNORECASE,
 )
@@ -278,7 +278,7 @@ _OVER = re.compile(r"\s*(?:to|over|rather\s+than|instead\s+of|als|statt)\s*", re
 def statements(text: str) -> list[Statement]:
     """The statements of a text without markup, each in its most informative form."""
     tags = (
-        Statement(_side(found[1]), found.start(1), found.end(), "tag")
+        Statement(side_of(found[1]), found.start(1), found.end(), "tag")
         for found in _TAG.finditer(text)
     )
     rest = _OBJECT.sub(lambda found: " " * len(found[0]), text)
@@ -288,18 +288,18 @@ def statements(text: str) -> list[Statement]:
 def contradict(text: str, side: ShownSide) -> bool:
     """Whether a sentence seems to choose another response, that is, nothing denies it."""
     for sentence in _SENTENCE.finditer(text):
-        names = list(_NAMED.finditer(sentence[0]))
-        named = [_side(name[1] or name[2]) for name in names]
+        names = list(NAMED.finditer(sentence[0]))
+        named = [side_of(name[1] or name[2]) for name in names]
         if not named or named[0] == side:
             continue
         if side not in named or _OVER.fullmatch(sentence[0], names[0].end(), names[1].start()):
-            words = _NAMED.sub(" ", sentence[0])
-            if CHANGED.search(words) or (_CHOOSES.search(words) and not _DENIED.search(words)):
+            words = NAMED.sub(" ", sentence[0])
+            if CHANGED.search(words) or (CHOOSES.search(words) and not DENIED.search(words)):
                 return True
     return False
 
 
-def _side(letter: str) -> ShownSide:
+def side_of(letter: str) -> ShownSide:
     return "A" if letter in "Aa" else "B" if letter in "Bb" else "C"
 
 
@@ -319,11 +319,11 @@ def _in_objects(text: str) -> Iterator[Statement]:
             letter[1], 0, found[0].rindex(values[0]) + len(values[0])
         )
         certainty = certain[0] if len(certain) == 1 else None
-        yield Statement(_side(letter[1]), place, found.end(), "json", certainty)
+        yield Statement(side_of(letter[1]), place, found.end(), "json", certainty)
 
 
 def _in_sentences(text: str) -> Iterator[Statement]:
-    names = {_side(name[1] or name[2]) for name in _NAMED.finditer(text)}
+    names = {side_of(name[1] or name[2]) for name in NAMED.finditer(text)}
     for found in _SENTENCE.finditer(text):
         is_question = found[0].rstrip().endswith(("?", "？"))
         if len(found[0]) <= 400 and not is_question:
@@ -334,13 +334,13 @@ def _in_sentences(text: str) -> Iterator[Statement]:
 def _of(sentence: str, start: int, *, is_only: bool, text: str) -> Statement | None:
     """The statement of a sentence, if any; `is_only`: the text names no other response."""
     if lead := _LEAD.match(sentence):
-        if not _NAMED.search(lead[0]):
+        if not NAMED.search(lead[0]):
             sentence = " " * lead.end() + sentence[lead.end() :]
-    names = list(_NAMED.finditer(sentence))
+    names = list(NAMED.finditer(sentence))
     reason = _REASON.search(sentence, names[0].end()) if names else None
     if reason and reason[0].strip().isalpha():
         names = [name for name in names if name.end() <= reason.start()]  # “… because A is long”
-    if len({_side(name[1] or name[2]) for name in names}) != 1:
+    if len({side_of(name[1] or name[2]) for name in names}) != 1:
         return None
     name, end = names[0], names[0].end()
     before, behind = sentence[: name.start()], sentence[end : reason.start() if reason else None]
@@ -348,18 +348,18 @@ def _of(sentence: str, start: int, *, is_only: bool, text: str) -> Statement | N
     if is_first and re.match(r"[).:]", sentence[end - 1 : end + 1].strip()[-1:]):
         behind = ""  # “B) Take the bus.”
     words = re.findall(r"[^\W\d_]+", _CHINESE.sub(" ", f"{before} {behind}").lower())
-    if not _KNOWN.issuperset(words):
+    if not KNOWN.issuperset(words):
         return None
     is_alone = not words and not _CHINESE.search(before)
     if is_alone and not _stands_alone(sentence, name, start, text, is_only=is_only):
         return None
-    if not is_alone and not _CHOOSES.search(f"{before} {behind}"):
+    if not is_alone and not CHOOSES.search(f"{before} {behind}"):
         return None
     code = "label" if before.rstrip(" [(\"'").endswith((":", "=")) else "words"
     if is_alone:
         code = "brackets" if name[0][0] in "[(" else "first_line" if is_first else "final_line"
     return Statement(
-        _side(name[1] or name[2]), start + name.start(name.lastindex or 1), start + end, code
+        side_of(name[1] or name[2]), start + name.start(name.lastindex or 1), start + end, code
     )
 
 
@@ -373,4 +373,4 @@ def _stands_alone(
         line = text[text.rfind("\n", 0, first) + 1 : first] + text[last:].split("\n", 1)[0]
         if not re.search(r"\w", line):
             return True
-    return is_only and not text[: start + name.start()].strip() and not _DENIED.search(text)
+    return is_only and not text[: start + name.start()].strip() and not DENIED.search(text)

@@ -15,6 +15,7 @@ from judging.runs.start import extended, queue_run, retry_questions, start_run, 
 from judging.selectors import has_replies
 from judging.worker import chunks, run_states, runtime
 from judging.worker.runtime import outlive_restart
+from judging.worker.unread import accept_unread, unread_of
 from studies.services.studies import record
 
 
@@ -82,10 +83,12 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
     """Continue a paused or stopped run; False if it is in another state.
 
     A run that waits after its probe is started. A run whose probe got no reply asks the same
-    question again.
+    question again. One that has paused because its replies cannot be read goes on to its end.
     """
     run = JudgeRun.objects.select_related("study").get(pk=run_id)
     run.probe_first &= not has_replies(run_id)
+    if unread_of(run):
+        accept_unread(run_id)
     resumed = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.RESUMABLE).update(
         state=JudgeRun.State.QUEUED, sentence="", ended_at=None, probe_first=run.probe_first
     )

@@ -36,6 +36,7 @@ from judging.worker.endpoints import (
     kind_of,
     settings_of,
 )
+from judging.worker.unread import unread_of
 from studies import personas as feature_sets
 from studies.models import Study
 from studies.services.extras import turn_on
@@ -380,6 +381,8 @@ def wake(
         if run.state != JudgeRun.State.CANCELLED:
             # If somebody has cancelled it since it was read, it stays cancelled.
             idle = idle.exclude(state=JudgeRun.State.CANCELLED)
+        if unread_of(run):
+            idle = idle.exclude(state=JudgeRun.State.PAUSED)  # until somebody agrees
         if probe and has_replies(run.pk):
             idle.update(state=JudgeRun.State.PAUSED, sentence=AFTER_PROBE)
         else:

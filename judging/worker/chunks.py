@@ -5,6 +5,7 @@ tokens per run, runs take turns, and a token lost with its worker only costs the
 sweep.
 """
 
+import asyncio
 import concurrent.futures
 import hashlib
 import logging
@@ -25,6 +26,7 @@ from judging.engine.asker import Routes
 from judging.engine.interface import (
     SIDES,
     FindingBackend,
+    JudgeAnswer,
     JudgeQuestion,
     Outage,
     OverBudget,
@@ -43,6 +45,7 @@ from judging.worker import runtime
 from judging.worker.endpoints import check_sharing, judge_of, keep_found
 from judging.worker.ledger import LedgerRows, RunLedger, contents_of
 from judging.worker.run_states import LEASE, NOT_ASKED, end_if_done, give_back, in_order, stop
+from judging.worker.unread import most_to_ask, pause_if_unread
 from studies.statements import clock
 from studies.statements.bulk import Statements
 
@@ -96,14 +99,27 @@ def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
         _in_hand[run_id] += 1
     seconds = LOCAL_TURN_SECONDS if judge.capabilities.is_local else TURN_SECONDS
     end = time.monotonic() + seconds
+    counts = runtime.answer_counts_of(run_id)
+    is_on_trial = counts.is_on_trial
     try:
         while judge_chunk(run_id=run_id):
+            if is_on_trial and not counts.is_on_trial:
+                is_on_trial = False
+                _call_others(run_id, most - 1, then)
             if time.monotonic() > end or runtime.is_stopping():
                 then(run_id)
                 return
     finally:
         with _counting:
             _in_hand[run_id] -= 1
+
+
+def _call_others(run_id: int, most: int, call: Callable[[int], Any]) -> None:
+    """Call the workers whose turns ended because only the first questions were asked."""
+    waiting = Judgment.everything.filter(run=run_id, state=Judgment.State.PENDING)
+    left = waiting.exclude(NOT_ASKED).order_by("pk")[: (most + 1) * CHUNK].count()
+    for _ in range(min(most, math.ceil(left / CHUNK) - 1)):
+        call(run_id)
 
 
 def pause_after_new_wording(run_id: int) -> bool:
@@ -148,7 +164,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
             if run.probe_first:
                 judgments = claim_probe(run, lease, until=until)
             else:
-                judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=until)
+                judgments = claim_next(run, lease, most=1 if is_probe else CHUNK, until=until)
             questions = questions_of(run, judgments)
         if questions:
             with watched(run) as watches:
@@ -170,6 +186,16 @@ def claim_probe(run: JudgeRun, lease: str, *, until: datetime) -> list[Judgment]
     if is_asked or has_replies(run.pk) or not (locked.probe_first and locked.is_active):
         return []
     return claim(run, lease, most=1, until=until)
+
+
+@transaction.atomic
+def claim_next(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judgment]:
+    """Lease the next waiting judgments; only a few of them until the first answers are known."""
+    counts = runtime.answer_counts_of(run.pk)
+    if counts.is_on_trial:
+        JudgeRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+        most = most_to_ask(run.pk, counts, most=most)
+    return claim(run, lease, most=most, until=until) if most else []
 
 
 def _end_probe(run_id: int, asked: list[Judgment]) -> None:
@@ -323,11 +349,20 @@ def _ask(
 ) -> None:
     mine = Judgment.everything.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
     running = runtime.get()
+    counts = runtime.answer_counts_of(run.pk)
+
+    async def look(answer: JudgeAnswer) -> None:
+        """Pause the run if its replies cannot be read; requests in flight are still stored."""
+        if counts.add(answer.state):
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(running.loop.executor, pause_if_unread, run.pk)
+
     ledger = RunLedger(
         writer=running.writer,
         rows=LedgerRows(run, lease, {judgment.pk: judgment.shown_first for judgment in judgments}),
         budget_queue=runtime.budget_queue_of(run.pk),
         is_stopping=runtime.is_stopping,
+        on_answer=look,
     )
     try:
         check_sharing(run.study, run.judge)

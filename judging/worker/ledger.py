@@ -6,7 +6,7 @@ What is filled in here is written in one transaction by `ledger_statements.py`, 
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -75,11 +75,13 @@ class RunLedger:
         rows: "LedgerRows",
         budget_queue: BudgetQueue,
         is_stopping: Callable[[], bool],
+        on_answer: Callable[[JudgeAnswer], Awaitable[None]] | None = None,
     ) -> None:
         self.budget_queue = budget_queue
         self._writer = writer
         self._rows = rows
         self._is_stopping = is_stopping
+        self._on_answer = on_answer
         self._under_way: dict[int, float] = {}  # since when, by question
 
     @property
@@ -108,6 +110,8 @@ class RunLedger:
         await self._writer.write(self._rows.closing(question, number, end, replies, outcome))
         self._under_way.pop(question.id, None)
         self.budget_queue.notify()
+        if self._on_answer and isinstance(outcome, JudgeAnswer):
+            await self._on_answer(outcome)
 
 
 class LedgerRows:

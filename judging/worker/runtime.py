@@ -21,6 +21,7 @@ from judging.models import Judge
 from judging.worker import ledger_statements
 from judging.worker.endpoints import backend_key, backend_maker, endpoint_of, limits_of
 from judging.worker.shared_limits import Exchange, exchange_for, keep_coordinating
+from judging.worker.unread import AnswerCounts
 from judging.worker.writer import RETRY_SECONDS, Writer
 
 logger = logging.getLogger(__name__)
@@ -117,6 +118,7 @@ _lock = threading.Lock()
 _runtime: _Runtime | None = None
 _stopping = threading.Event()
 _budget_queues: dict[int, BudgetQueue] = {}  # of the runs, by their ids
+_answer_counts: dict[int, AnswerCounts] = {}  # likewise
 
 
 def get() -> _Runtime:
@@ -136,6 +138,14 @@ def budget_queue_of(run_id: int) -> BudgetQueue:
     get()
     with _lock:
         return _budget_queues.setdefault(run_id, BudgetQueue())
+
+
+def answer_counts_of(run_id: int) -> AnswerCounts:
+    """The counts of a run's answers that its chunks in this process share."""
+    with _lock:
+        if run_id not in _answer_counts:
+            _answer_counts[run_id] = AnswerCounts(run_id)
+        return _answer_counts[run_id]
 
 
 def stop_asking() -> None:
@@ -158,6 +168,7 @@ def shut_down() -> None:
     with _lock:
         runtime, _runtime = _runtime, None
         _budget_queues.clear()  # they belong to the loop that ends
+        _answer_counts.clear()
     if runtime is not None:
         runtime.loop.stop()
         # Looked up in the thread that opened it: every thread has a connection of its own.

@@ -1,5 +1,6 @@
 """What a run costs, and budgets that nothing is spent beyond."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -165,6 +166,30 @@ def test_a_reply_whose_usage_nobody_told_counts_at_most_and_says_so(llm, engine)
 
     # What it thought does not show in its words: all the room that it had.
     assert run.spent == run_cost(run).estimated == Decimal(1524) / 10**6
+
+
+def test_output_tokens_that_a_server_leaves_out_are_not_free(llm, engine):
+    judge = make_judge(base_url=llm.url, price_input=0, price_output=1000)
+    body = json.loads(completion("[[A]]").body)
+    del body["usage"]["completion_tokens"], body["usage"]["total_tokens"]
+    llm.answer = lambda _, n: Answer(body=json.dumps(body).encode())
+
+    run = judge_all(study_of(1), judge)
+
+    assert run.spent == run_cost(run).estimated > 0
+
+
+def test_tries_that_break_off_count_what_the_server_states(llm, engine):
+    judge = make_judge(base_url=llm.url, price_input=1000, price_output=1000)
+    failed = {"error": {"code": 502, "message": "x"}, "message": {"content": ""}}
+    stated = {"prompt_tokens": 20, "completion_tokens": 0}
+    broken = json.dumps({"choices": [failed], "usage": stated}).encode()
+    llm.answer = lambda _, n: Answer(body=broken) if n == 1 else completion("[[A]]")
+
+    run = judge_all(study_of(1), judge)
+
+    assert run.spent == Decimal(20 + 110) / 1000
+    assert not run_cost(run).estimated
 
 
 def test_unknown_prices_are_not_free(judge, llm):

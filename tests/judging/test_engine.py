@@ -99,6 +99,43 @@ def test_every_failure_has_its_name(llm, answer, fault):
     assert len(llm.requests) == 1
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(
+    ("location", "target", "base"),
+    [
+        (
+            "https://x.org/v1/chat/completions",
+            "https://x.org/v1/chat/completions.",
+            "https://x.org/v1.",
+        ),
+        ("https://x.org/v2?key=sk-1#top", "https://x.org/v2.", "https://x.org/v2."),
+        ("//x.org/login", "http://x.org/login.", "http://x.org/login."),
+    ],
+)
+def test_a_redirect_is_not_followed_and_its_target_is_named(llm, status, location, target, base):
+    llm.answer = lambda body, n: error(status, "Moved", location=location)
+
+    with pytest.raises(Misconfigured) as caught:
+        ask(llm.url)
+
+    assert f"redirects requests to {target} Nothing" in str(caught.value)
+    assert f"change the base URL of the judge to {base} If" in str(caught.value)
+    assert "sk-1" not in str(caught.value)
+    assert len(llm.requests) == 1
+
+
+@pytest.mark.parametrize("scale", [1, 1000])
+@pytest.mark.parametrize("header", ["retry_after", "retry_after_ms"])
+def test_a_pause_until_a_time_since_1970_is_no_pause_of_fifty_years(llm, header, scale):
+    until = str(int((time.time() + 60) * scale))
+    llm.answer = lambda body, n: error(429, "slow down", **{header: until})
+
+    with pytest.raises(RateLimited) as caught:
+        ask(llm.url)
+
+    assert 30 < caught.value.retry_after <= 60
+
+
 def test_nobody_listening_is_unreachable_and_costs_nothing():
     with pytest.raises(Unreachable) as caught:
         ask("http://127.0.0.1:9/v1")
@@ -168,6 +205,14 @@ def test_a_request_that_cannot_leave_costs_nothing(llm, key):
         {"prompt_tokens": 10**30, "completion_tokens": 5},
         {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 3 * 10**9},
         {"prompt_tokens": "ten", "completion_tokens": 5},
+        {"prompt_tokens": 400},
+        {"prompt_tokens": 400, "completion_tokens": None},
+        {"prompt_tokens": 400, "completion_tokens": 0},
+        {"prompt_tokens": 400, "completion_tokens": 0, "total_tokens": 400},
+        {"prompt_tokens": 400, "completion_tokens": "?"},
+        {"input_tokens": 400, "output_tokens": 0.0},
+        {"prompt_tokens": True, "completion_tokens": 5},
+        {"prompt_tokens": "1e999999", "completion_tokens": 5},
         [],
     ],
 )
@@ -176,6 +221,58 @@ def test_tokens_that_cannot_be_are_as_good_as_untold(llm, usage):
     llm.answer = lambda _, n: Answer(body=json.dumps(body).encode())
 
     assert ask(llm.url).usage is None
+
+
+@pytest.mark.parametrize(
+    ("usage", "prompt", "written"),
+    [
+        ({"prompt_tokens": 400.0, "completion_tokens": 12.0}, 400, 12),
+        ({"prompt_tokens": "400", "completion_tokens": "12"}, 400, 12),
+        ({"prompt_tokens": " 400.0 ", "completion_tokens": "12.0"}, 400, 12),
+        ({"input_tokens": 400, "output_tokens": 12}, 400, 12),
+        ({"input_tokens": "400", "output_tokens": 12.0}, 400, 12),
+        ({"prompt_tokens": None, "input_tokens": 400, "completion_tokens": 12}, 400, 12),
+        ({"prompt_tokens": 400, "total_tokens": 412}, 400, 12),
+        ({"prompt_tokens": 400, "completion_tokens": 0, "total_tokens": "412"}, 400, 12),
+        ({"prompt_tokens": 400, "cost": 0.01}, 400, 0),
+    ],
+)
+def test_tokens_are_read_under_every_name_and_in_every_form(llm, usage, prompt, written):
+    body = json.loads(completion("[[A]]").body) | {"usage": usage}
+    llm.answer = lambda _, n: Answer(body=json.dumps(body).encode())
+
+    read = ask(llm.url).usage
+
+    assert (read.prompt_tokens, read.completion_tokens) == (prompt, written)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, {"choices": [{"error": {"code": 502}, "message": {"content": "A"}}]}),
+        (200, {"error": {"message": "late"}}),
+        (200, {"choices": []}),
+        (500, {"error": {"message": "late"}}),
+        (400, {"error": {"message": "late"}}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"prompt_tokens": 400, "completion_tokens": 0}, (400, 0)),
+        ({"prompt_tokens": 0, "completion_tokens": 0}, (0, 0)),
+        ({"input_tokens": "400", "output_tokens": 3.0}, (400, 3)),
+        ({}, None),
+    ],
+)
+def test_usage_that_is_stated_with_an_error_is_kept(llm, status, body, usage, tokens):
+    llm.answer = lambda _, n: Answer(status, json.dumps(body | {"usage": usage}).encode())
+
+    with pytest.raises(BackendFault) as caught:
+        ask(llm.url)
+
+    used = caught.value.usage
+    assert (used and (used.prompt_tokens, used.completion_tokens)) == tokens
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])

@@ -35,6 +35,29 @@ def test_after_five_replies_a_judgment_is_unparseable_and_stays_so(judge, llm):
     assert run.sentence == "0 of 1 answered, 1 unparseable."
 
 
+@pytest.mark.parametrize(
+    ("reply", "is_in_thoughts"),
+    [
+        (completion("", reasoning_content="They like dogs, so [[A]]"), True),
+        (completion(None, reasoning="The person prefers response A."), True),
+        (completion("<mm:think>I choose [[A]]</mm:think>"), True),
+        (completion("I choose [[A]]</think>\n\nWell."), True),
+        (completion("", reasoning_content="They like dogs."), False),
+        (completion("Well."), False),
+    ],
+)
+def test_a_choice_that_is_only_in_the_thoughts_is_named_with_what_to_do(
+    judge, llm, reply, is_in_thoughts
+):
+    llm.answer = lambda body, n: reply
+
+    judgment = judge_all(study_of(1), judge).judgments.get()
+
+    assert judgment.state == "unparseable"
+    assert ("only in the thoughts" in judgment.error) == is_in_thoughts, judgment.error
+    assert ("Switch thinking off" in judgment.error) == is_in_thoughts
+
+
 def error_as_success(message):
     return Answer(body=json.dumps({"error": {"message": message, "code": 403}}).encode())
 

@@ -32,3 +32,12 @@ def test_a_date_to_come_is_the_time_until_then():
     date = datetime.now(UTC) + timedelta(hours=1)
 
     assert 3500 < seconds_to_wait(format_datetime(date)) <= 3600
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.001])
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_a_number_that_is_a_time_is_the_time_until_then(unit, scale):
+    later = datetime.now(UTC) + timedelta(hours=1)
+
+    assert 3500 < seconds_to_wait(str(int(later.timestamp() * scale)), unit=unit) <= 3600
+    assert seconds_to_wait(str(1_600_000_000 * scale), unit=unit) == 0

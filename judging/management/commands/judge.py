@@ -18,7 +18,7 @@ from judging.runs import costs, lifecycle
 from judging.runs.reuse import saving_of
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import Reuse, RunSpec
-from judging.runs.start import start_run
+from judging.runs.start import run_for, start_run
 from judging.runs.structured_replies import go_on_structured, offer_of, offering
 from judging.selectors import (
     RunCost,
@@ -30,6 +30,7 @@ from judging.selectors import (
 )
 from judging.worker import runtime
 from judging.worker.runtime import outlive_restart
+from judging.worker.unread import accept_unread, unread_of
 from studies.errors import StudyError
 from studies.management.terminal import find_study, progress_bar
 from studies.models import Study
@@ -43,6 +44,7 @@ _OF_THE_RUN = (
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
 _NO_WORKER_SECONDS = 30.0
+_GO_ON = "Nothing more is sent. To go on all the same, repeat this command with --go-on."
 _STOPPED = (
     "Stopped by hand. All replies received so far are kept. To continue, repeat the command. To "
     "stop workers too, pause the run on its page."
@@ -135,6 +137,12 @@ class Command(BaseCommand):
             help="at a terminal: do not send a test question and do not ask for confirmation",
         )
         parser.add_argument(
+            "--go-on",
+            action="store_true",
+            help="go on to the end although few replies can be read or many are refused; a run "
+            "pauses then after 20 questions",
+        )
+        parser.add_argument(
             "--structured",
             action="store_true",
             help="request structured replies, in a run of its own; a run that offers to go on so "
@@ -181,6 +189,9 @@ class Command(BaseCommand):
                 if told := delivery.deliver(spec, options):
                     self.stdout.write(told)
                     return
+            known = run_for(study, judge, spec)
+            if options["go_on"] and known.pk is not None:
+                accept_unread(known.pk)
             if options["probe"]:
                 self._find_form(judge, study)
             if options["probe"] or self._asks_first(judge, options):
@@ -188,6 +199,8 @@ class Command(BaseCommand):
                 if (options["probe"] or not has_replies(run.pk)) and not self._probe(run, options):
                     return
             run = start_run(spec, enqueue=not options["inline"])
+            if options["go_on"]:
+                accept_unread(run.pk)
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
 
@@ -292,6 +305,9 @@ class Command(BaseCommand):
             summary += f" {' '.join(found.sentences)}"
         if progress.unparseable and (offer := offer_of(run)):
             summary += f" {offer.words} For that, add --structured to this command."
+        if unread := unread_of(run):
+            replies = [f"{each.key}: {each.text}" for each in unread.replies]
+            summary = "\n".join((summary, *replies, unread.advice, _GO_ON))
         if is_over and (run.state != JudgeRun.State.DONE or progress.error):
             raise CommandError(summary)
         self.stdout.write(summary)

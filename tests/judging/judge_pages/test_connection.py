@@ -89,6 +89,7 @@ def test_the_test_reads_a_reply_as_runs_read_it(served, llm):
             "Raise the thinking tokens",
         ),
         (completion("It is", finish_reason="length"), "The reply was cut off", "reply tokens"),
+        (completion("", reasoning_content="[[A]]"), "only in the thoughts", "Switch thinking off"),
     ],
 )
 def test_a_problem_is_said_in_plain_words_with_what_to_do(served, llm, answer, problem, advice):

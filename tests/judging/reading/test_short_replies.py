@@ -173,6 +173,64 @@ def test_of_a_cut_reply_the_last_word_or_number_is_not_read(reply, side, certain
     assert reply.startswith(without_cut_end(reply))
 
 
+CUT_IN_OPTIONS = """
+A) Take the bus and
+A) Take the bus.|B
+A) Take the bus.||B) Take
+(A) Take the bus. It is
+A. Take the bus because
+Option A: Take the bus
+Response A: It is short.|
+- A: It is short and
+1. [[A]]: It is concise
+[[A]]: It is concise.|[[
+I must choose A or
+I must choose A o
+I would choose A,
+Answer: A or
+Answer: A /
+Choose one: [[A]] or
+Choose one: [[A]] or [[
+Choose one: [[A]], [[
+Choose one: [[A]] [[50]] or [[
+The answer is A
+{"answer": "A or
+{"answer": "A",
+The answer is "A" or "
+[A] Take the bus
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("reply", CUT_IN_OPTIONS)
+@pytest.mark.parametrize("setting", ["certainty", "standard", "tie", "levels"])
+def test_a_reply_that_is_cut_in_its_options_chooses_none(reply, setting):
+    for side, other in (("A", "B"), ("B", "A")):
+        question = JudgeQuestion(1, from_user("?"), protocol(setting), seed=0, is_lenient=True)
+        text = re.sub(r"[AB](?![a-z])", partial(_letter, {"A": side, "B": other}), reply)
+        text = text.replace("|", "\n")
+        assert question.read(text, is_structured=False, is_cut=True).side is None, text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[[A]] [[70]] because they",
+        "[[A]] because they",
+        "[[A]]\n\nExplanation: It is",
+        "The answer is A because they like",
+        "I would choose A. Response B is",
+        "Answer: A\nBecause",
+        "Response A: Take the bus.\nResponse B: Walk.\n\nThe correct answer is: Response A. It is",
+        "I choose [[A]].\n\n- A: It is short.\n- B: It is",
+        "A) Take the bus.\n\nExplanation: It is cheap and",
+    ],
+)
+def test_a_cut_reply_that_had_chosen_before_is_read(reply):
+    question = JudgeQuestion(1, from_user("?"), Certainty(), seed=0, is_lenient=True)
+
+    assert question.read(reply, is_structured=False, is_cut=True).side == "A"
+
+
 # ---- replies that are slow to search ----
 
 SIGNS = " \t\n*#[]{}()|<>\"'`_~$\\.,;:!?-–—…0159ABabx§"
@@ -182,7 +240,7 @@ PIECES = (
 UNITS = st.lists(st.sampled_from([*SIGNS, *PIECES]), min_size=1, max_size=4).map("".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(UNITS, st.sampled_from(["", "A ", "The answer is "]))
 def test_no_pattern_sees_more_than_the_ends_of_a_reply_and_short_runs(unit, start):
     reply = readable(start + unit * (20_000 // len(unit)))
@@ -219,7 +277,10 @@ def test_reading_four_times_as_much_takes_less_than_eight_times_as_long(unit):
     assert cpu(lambda: read_all(16_000)) < 8 * max(cpu(lambda: read_all(4_000)), 0.02)
 
 
-@pytest.mark.parametrize("unit", ["<think>", "</think>", "<", "[THINK]", "◁think▷", "<think"])
+@pytest.mark.parametrize(
+    "unit",
+    ["<think>", "</think>", "<", "[THINK]", "◁think▷", "<think", "<x>", "a</x>", "<b>", "a <x>"],
+)
 def test_thoughts_are_found_in_linear_time(unit):
     short, long = unit * 10_000, unit * 40_000
 
