@@ -106,7 +106,10 @@ TEMPLATES = [
         # The participants' pages.
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "APP_DIRS": True,
-        "OPTIONS": {"environment": "annotation.participants.templates.environment"},
+        "OPTIONS": {
+            "environment": "annotation.participants.templates.environment",
+            "context_processors": ["annotation.participants.templates.texts"],
+        },
     },
 ]
 DATABASES = {
