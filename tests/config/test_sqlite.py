@@ -60,6 +60,7 @@ def test_one_thread_asks_for_the_database_and_the_others_wait_for_that_thread(
     """All of them begin a transaction while another program writes."""
     handler = ConnectionHandler({"default": sqlite(tmp_path / "some.sqlite3")})
     with closing(sqlite3.connect(tmp_path / "some.sqlite3")) as other:
+        other.execute("PRAGMA journal_mode=WAL")
         other.execute("CREATE TABLE numbers (number)")
         other.execute("BEGIN IMMEDIATE")
         asked: list[int] = []
