@@ -109,7 +109,7 @@ def requests() -> dict[str, Count]:
 
 
 def _median(found: list[Count]) -> Count:
-    """The middle of those after the first, which only warms up; its modules are those it imported."""
+    """The middle of those after the first, which warms up: the modules are what that imported."""
     median = Count()
     for name in vars(median):
         setattr(median, name, statistics.median_high(getattr(one, name) for one in found[1:]))
@@ -118,7 +118,7 @@ def _median(found: list[Count]) -> Count:
 
 
 def report() -> dict[str, Count]:
-    """A report of 30 items with three answers each and one judge, as its page's button builds it."""
+    """A report of 30 items, with three answers to each and one judge, as a button builds it."""
     import django
 
     django.setup()
@@ -128,7 +128,7 @@ def report() -> dict[str, Count]:
     from tests.factories import make_items, make_study
 
     study = make_study(slug="counted")
-    draw, items, run = random.Random(7), make_items(study, 30), builders.make_run(study=study)  # noqa: S311
+    draw, items, run = random.Random(7), make_items(study, 30), builders.make_run(study=study)
     raters = [builders.make_rater(study=study) for _ in range(3)]
     for item in items:
         for rater in raters:
