@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from django.http import HttpRequest
-from django.template import defaultfilters
+from django.template import defaultfilters, engines
 from django.templatetags.static import static
 from django.urls import get_script_prefix, reverse
 from django.utils import translation
@@ -19,6 +19,7 @@ from jinja2 import ChainableUndefined, Environment
 from markupsafe import Markup
 
 from studies.templatetags.visible_controls import visible
+from studies.texts.markdown import render_markdown
 
 # Studies have texts and addresses of their own; those that were used least are forgotten.
 _TEXTS, _ADDRESSES, _PARTS = 4_000, 20_000, 2_000
@@ -52,6 +53,18 @@ def environment(**options: Any) -> Environment:
     }
     made.filters |= {"date": defaultfilters.date, "visible": visible}
     return made
+
+
+def load() -> None:
+    """Compile the templates, and import what renders Django's and Markdown: a server does so once.
+
+    Otherwise each of its workers would at its first pages, while people wait.
+    """
+    engines.all()  # makes Django's too
+    compiled = engines["jinja2"].env
+    for name in compiled.list_templates():
+        compiled.get_template(name)
+    render_markdown("Loaded.")
 
 
 def texts(request: HttpRequest) -> dict[str, Callable[..., str]]:

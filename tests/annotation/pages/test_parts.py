@@ -5,6 +5,7 @@ from django.http import QueryDict
 from django.template import engines
 from django.utils import translation
 
+from annotation.participants import templates
 from annotation.participants.forms import AnswerForm
 from tests.annotation.pages.walking import item_page, start
 from tests.factories import make_items, make_study
@@ -26,6 +27,17 @@ def test_a_part_is_rendered_once_for_its_values_and_once_for_each_language():
         german = part(_PART, ranks=False, offers_either=False)
     assert "Speichern" in german
     assert "Save and continue" in english
+
+
+def test_a_loaded_web_server_compiles_no_template_again(monkeypatch):
+    environment = engines["jinja2"].env
+    templates.load()
+    monkeypatch.setattr(environment, "compile", None)
+
+    names = environment.list_templates()
+
+    assert "annotation/task.html" in names
+    assert {environment.get_template(name).name for name in names} == set(names)
 
 
 def test_two_studies_show_their_own_addresses_contact_and_language():
