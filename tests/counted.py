@@ -76,12 +76,16 @@ def requests() -> dict[str, Count]:
     django.setup()
     from django.test import Client
 
+    from annotation.models import Annotator
     from config.wsgi import application  # loads the site as a web worker does
+    from studies.models import Item
     from tests.factories import make_items, make_study
 
     assert callable(application)
     study = make_study(items_per_annotator=_ITEMS, slug="counted")
-    make_items(study, _ITEMS)
+    # What is drawn by chance decides how many statements find the items: here nothing is.
+    for number, item in enumerate(make_items(study, _ITEMS)):
+        Item.everything.filter(pk=item.pk).update(shuffle_key=number * 2**62 // _ITEMS)
     counts: dict[str, list[Count]] = {}
     client = Client()
 
@@ -97,6 +101,7 @@ def requests() -> dict[str, Count]:
         client.cookies.clear()
         link = f"/s/counted/?PROLIFIC_PID={number:024}&STUDY_ID=s&SESSION_ID={number}"
         assert ask("entry", "get", link).status_code == 302
+        Annotator.objects.update(seed=7)
         ask("consent", "post", "/s/counted/consent/", {"consent": "yes"})
         path = ask("seats", "post", "/s/counted/instructions/", {})["Location"]
         while "/task/" in path:

@@ -89,8 +89,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
             is_vouched_for=verification.vouches,
         )
         note_entry(annotator, verification)
-        is_new = annotator.state == Annotator.State.ARRIVED and verification.is_news
-        if is_new and wants_refresh(study):
+        if annotator.state == Annotator.State.ARRIVED and wants_refresh(study):
             # In a worker, so that nobody waits; without a worker, the next reading does it.
             refresh_prolific.delay_on_commit(study.pk)  # type: ignore[attr-defined]
     except OtherDevice:

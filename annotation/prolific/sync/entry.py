@@ -160,11 +160,6 @@ class EntryVerification(enum.Enum):
     NOTHING = "nothing new"
 
     @property
-    def is_news(self) -> bool:
-        """Whether the study is followed on Prolific and this link was not opened before."""
-        return self != EntryVerification.NOTHING
-
-    @property
     def vouches(self) -> bool:
         """Whether Prolific confirms that the link belongs to the participant."""
         return self not in (EntryVerification.UNKNOWN, EntryVerification.NOTHING)
