@@ -1,4 +1,4 @@
-"""Whole answers, from the entry to the end, beside a bare Django view and the last release.
+"""Whole answers, from the entry to the end, next to a bare Django view and the last release.
 
     python -m benchmarks answers
     python -m benchmarks.answers --against a93402c8 --rounds 5
@@ -110,7 +110,7 @@ def as_markdown(turns: dict[str, list[Turn]], other: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Whole answers, beside other versions.")
+    parser = argparse.ArgumentParser(description="Whole answers, next to other versions.")
     parser.add_argument("--against", default=last_release(), help="a tag, a commit or a folder")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=6)
