@@ -4,7 +4,7 @@ BIN := .venv/bin
 LITELLM := litellm[proxy]==1.108.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help package setup demo run test-fast test test-all test-browsers lint lint-types lint-rest lint-scripts bench docs check-page audit sbom test-gpu test-real litellm
+.PHONY: help package setup demo run test-fast test test-all test-browsers lint lint-types lint-rest lint-scripts bench bench-all docs check-page audit sbom test-gpu test-real litellm
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -67,7 +67,10 @@ lint-scripts:
 	@if command -v npx >/dev/null; then npx --yes @biomejs/biome@2.6.8 ci --error-on-warnings static extras; \
 	  else echo "There is no npx here: JavaScript and CSS were not checked." >&2; fi
 
-bench: .venv/.dev  ## every benchmark, briefly (15 minutes), and then what every version must reach (10 minutes)
+bench: .venv/.dev  ## whole answers, in turn with a bare Django view and the last release or AGAINST=commit (10 minutes)
+	$(BIN)/python -m benchmarks answers $(if $(AGAINST),--against $(AGAINST))
+
+bench-all: .venv/.dev  ## every benchmark, briefly (15 minutes), and then what every version must reach (10 minutes)
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks floor
 

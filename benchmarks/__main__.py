@@ -1,6 +1,7 @@
 """Run benchmarks briefly and write what they print into var/benchmarks.
 
     python -m benchmarks                    every benchmark, in less than 15 minutes in all
+    python -m benchmarks answers            whole answers and those of the last release, 10 minutes
     python -m benchmarks floor              what every version must reach, about 10 minutes
     python -m benchmarks arrivals           a thousand people at the door, about 8 minutes
     python -m benchmarks NAME …             those named
@@ -64,10 +65,10 @@ SHORT = {
     "machines": Short(9, ("--people", "30", "--studies", "3")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
 }
-# Run only by their names, and as long as they need: the first runs parts of the others, the second
-# takes minutes a round, the third is about a device that few machines have, and the last compares
-# with another checkout.
-BY_NAME = ("floor", "arrivals", "gpu", "report_values")
+# Run only by their names, and as long as they need: the first and the last compare with another
+# checkout, the second runs parts of the others, the third takes minutes a round, and the fourth is
+# about a device that few machines have.
+BY_NAME = ("answers", "floor", "arrivals", "gpu", "report_values")
 OTHERS = Short(30)
 ALL_SECONDS = 14.5 * 60
 

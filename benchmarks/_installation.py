@@ -1,5 +1,6 @@
 """Thirdperson with the study of the workload, on a database that every start gets fresh."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,11 +12,9 @@ from pathlib import Path
 import psycopg2
 
 from benchmarks.load.client import ServerProcess
-from config.processes import web_command
 
 _ROOT = Path(__file__).resolve().parent.parent
 SLUG = "bench"
-_FULL, _USED = "thirdperson_benchmark_full", "thirdperson_benchmark"
 _SET_UP = f"""
 import django
 django.setup()
@@ -46,6 +45,11 @@ Item.everything.bulk_create(
 if connection.vendor == "postgresql":
     connection.cursor().execute("ANALYZE")
 """
+_COMMAND = """
+import json, sys
+from config.processes import web_command
+print(json.dumps(web_command(port=int(sys.argv[1]))))
+"""
 _COUNT = """
 import django
 django.setup()
@@ -59,7 +63,9 @@ class Installation:
     """An installation with the workload's study.
 
     `server` is the URL of a PostgreSQL that databases can be created in; without it the database
-    is an SQLite file in `folder`. `environment` has further settings.
+    is an SQLite file in `folder`. `environment` has further settings. `root` is the checkout that
+    is installed, by default this one; its server has the flags that its own `make run` gives it.
+    Two on one server need other names for their `databases`.
     """
 
     def __init__(
@@ -70,9 +76,12 @@ class Installation:
         server: str = "",
         items: int = 1000,
         environment: Mapping[str, str] | None = None,
+        root: Path = _ROOT,
+        databases: str = "thirdperson_benchmark",
     ) -> None:
         self.url = f"http://127.0.0.1:{port}"
-        self._port, self._folder, self._server = port, folder, server
+        self._port, self._folder, self._server, self._root = port, folder, server, root
+        self._used, self._full = databases, f"{databases}_full"
         self._environment = {
             name: value for name, value in os.environ.items() if name != "DATABASE_URL"
         } | {
@@ -84,29 +93,31 @@ class Installation:
         }
         if server:
             execute(
-                self._server, f"DROP DATABASE IF EXISTS {_FULL}", f"DROP DATABASE IF EXISTS {_USED}"
+                self._server,
+                f"DROP DATABASE IF EXISTS {self._full}",
+                f"DROP DATABASE IF EXISTS {self._used}",
             )
-            execute(self._server, f"CREATE DATABASE {_FULL}")
+            execute(self._server, f"CREATE DATABASE {self._full}")
         self.prepare(_SET_UP, str(items))
 
     def prepare(self, code: str, *arguments: str) -> str:
         """Run Python on the data that every start copies, and return what it prints."""
-        printed = self._python(code, *arguments, database=_FULL)
+        printed = self._python(code, *arguments, database=self._full)
         if not self._server:
             shutil.copy(self._file, f"{self._file}.full")
         return printed
 
     def ask(self, code: str) -> str:
         """Run Python on the data of the last start, and return what it prints."""
-        return self._python(code, database=_USED)
+        return self._python(code, database=self._used)
 
     def start(self) -> ServerProcess:
         """The web server, on a fresh copy of the database, with all its workers warm."""
         if self._server:
             execute(
                 self._server,
-                f"DROP DATABASE IF EXISTS {_USED}",
-                f"CREATE DATABASE {_USED} TEMPLATE {_FULL}",
+                f"DROP DATABASE IF EXISTS {self._used}",
+                f"CREATE DATABASE {self._used} TEMPLATE {self._full}",
             )
         else:
             for path in self._file.parent.glob(f"{self._file.name}-*"):
@@ -116,9 +127,8 @@ class Installation:
 
     def restart(self) -> ServerProcess:
         """The web server on the database as it is."""
-        server = ServerProcess(
-            web_command(port=self._port), cwd=_ROOT, env=self._with_database(_USED)
-        )
+        command = json.loads(self._python(_COMMAND, str(self._port), database=self._used))
+        server = ServerProcess(command, cwd=self._root, env=self._with_database(self._used))
         server.wait_until_ready(f"{self.url}/s/{SLUG}/", requests=40)
         return server
 
@@ -139,7 +149,7 @@ class Installation:
     def _python(self, code: str, *arguments: str, database: str) -> str:
         return subprocess.run(  # noqa: S603
             [sys.executable, "-c", code, *arguments],
-            cwd=_ROOT,
+            cwd=self._root,
             env=self._with_database(database),
             check=True,
             stdout=subprocess.PIPE,

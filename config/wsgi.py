@@ -17,9 +17,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 sys.setswitchinterval(0.0005)
 
 _site = get_wsgi_application()
+from annotation.participants import templates  # noqa: E402  after Django is set up
+
 # Nothing loaded here is garbage, and a collection would visit all of it many times.
 gc.disable()
 reverse("login")  # imports every page; the first visitor would wait for it
+templates.load()
 # What workers have from here on stays in memory that they share, and no collection visits it.
 gc.freeze()
 gc.enable()

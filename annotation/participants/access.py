@@ -11,12 +11,12 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import get_object_or_404, render
-from django.urls import reverse
 from django.utils import translation
 
 from annotation.content.consent_versions import with_agreed_terms
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.models import Annotator, Ending, ProlificIdentity
+from annotation.participants.templates import address
 from annotation.seats.assignment import is_doubtful
 from annotation.seats.flow import ACTIVE, code_for, step_of, warning_time
 from annotation.seats.item_statements import annotator_of
@@ -100,7 +100,7 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
         salt=_SALT,
         max_age=_KEPT_FOR,
         # The prefix `__Host-` requires the whole host as scope, so the name contains the study.
-        path="/" if settings.SESSION_COOKIE_SECURE else reverse("annotation:entry", args=[slug]),
+        path="/" if settings.SESSION_COOKIE_SECURE else address("annotation:entry", slug),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
@@ -159,7 +159,7 @@ def may_preview(request: HttpRequest, study: Study) -> bool:
 
 def step_url(annotator: Annotator, step: str = "") -> str:
     """The address of `step`, by default of the annotator's current step."""
-    return reverse(f"annotation:{step or step_of(annotator)}", args=[annotator.study.slug])
+    return address(f"annotation:{step or step_of(annotator)}", annotator.study.slug)
 
 
 def _uncached(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -25,6 +25,7 @@ LETTERS = "abcde"
 _PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
 _MAX_ACTIVE_MS = 24 * 3600 * 1000
 _SALT = "annotation.assignment"
+_LEVELS = frozenset(band.slug for band in BANDS)
 
 
 @dataclass(frozen=True)
@@ -293,7 +294,7 @@ class AnswerForm:
     @property
     def level_shown(self) -> str:
         """The selected level, otherwise the one that contains the certainty."""
-        if self.is_bound and (level := self.data.get("level")):
+        if self.is_bound and (level := self.data.get("level")) in _LEVELS:
             return str(level)
         certainty = whole_number(self.certainty.value, most=100)
         return band_of(certainty).slug if certainty else ""

@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from statistics import median
 from typing import Any, NamedTuple
 
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -20,6 +19,7 @@ from annotation.content.texts import PLACES, bands_for, setting_of, wording_for,
 from annotation.machine_signs import TRAP_CERTAINTY
 from annotation.models import Assignment, Draft, InitialAnswer
 from annotation.participants.forms import AnswerForm, assignment_token
+from annotation.participants.templates import address
 from annotation.seats.item_statements import answers_so_far
 from annotation.services.answers import stamp_of
 from studies.media.storage import media_html
@@ -212,7 +212,7 @@ def question_heading(task: str, *, own_answers: bool) -> Any:
 
 
 def media_url(slug: str, sha256: str) -> str:
-    return reverse("annotation:media", args=[slug, sha256])
+    return address("annotation:media", slug, sha256)
 
 
 def item_context(
@@ -314,9 +314,9 @@ def task_context(
             order=assignment.option_order,
         ),
         "action": task_url(slug, position),
-        "next_url": reverse("annotation:task", args=[slug]),
-        "draft_url": reverse("annotation:draft", args=[slug, position]),
-        "skip_url": reverse("annotation:skip", args=[slug, position]),
+        "next_url": address("annotation:task", slug),
+        "draft_url": address("annotation:draft", slug, position),
+        "skip_url": address("annotation:skip", slug, position),
         "token": assignment_token(
             assignment,
             shown_at=clock.now(),
@@ -351,7 +351,7 @@ def _about(minutes: int | None) -> str:
 
 
 def task_url(slug: str, position: int) -> str:
-    return reverse("annotation:task-item", args=[slug, position])
+    return address("annotation:task-item", slug, position)
 
 
 def entered(assignment: Assignment, added: Sequence[AddedForm] = ()) -> dict[str, Any]:

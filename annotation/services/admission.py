@@ -307,16 +307,15 @@ def enter(
         with transaction.atomic():
             # A list vouches for its ids.
             is_known = is_vouched_for or study.entry != Study.Entry.PROLIFIC
-            known = _arrive(
+            known, is_new = _arrive(
                 study,
                 identity_hash=identity_hash(pid),
                 first_answer_by=None if is_known else flow.limit(),
             )
-            _, created = ProlificIdentity.objects.get_or_create(
-                annotator=known,
-                defaults={"pid": pid, "study_id": prolific_study_id, "session_ids": sessions},
-            )
-            if created:
+            if is_new:
+                ProlificIdentity.objects.create(
+                    annotator=known, pid=pid, study_id=prolific_study_id, session_ids=sessions
+                )
                 return known  # with this session; nothing to resume
     elif not (is_vouched_for or known.pk == bound_to or _was_seen(known, session_id)):
         raise OtherDevice(f"annotator {known.pk} is known by another browser and session")
@@ -340,7 +339,7 @@ def enter_by_link(
         is_second_press = study.annotators.filter(resume_code=fresh_code).exists()
         if address and study.state == Study.State.OPEN and not is_second_press:
             count_start(study, address)
-        return _arrive(study, resume_code=fresh_code or random_code(10))
+        return _arrive(study, resume_code=fresh_code or random_code(10))[0]
     code = resume_code.strip().upper()
     known = Annotator.objects.filter(study=study, resume_code=code).first()
     if known is None:
@@ -363,11 +362,11 @@ def resume(*, annotator_id: int) -> Annotator:
     return flow.resume(annotator)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def _arrive(
     study: Study, *, first_answer_by: dt.datetime | None = None, **identity: str
-) -> Annotator:
-    """Create the annotator, unless a second tab did so at the same moment."""
+) -> tuple[Annotator, bool]:
+    """The annotator, and whether this created them or a second tab at the same moment."""
     if study.state != Study.State.OPEN:
         raise StudyNotOpen(study.state)
     annotator, created = Annotator.objects.get_or_create(
@@ -384,7 +383,7 @@ def _arrive(
         )
         for follower in ARRIVALS.of(study):
             follower.arrived(annotator)
-    return annotator
+    return annotator, created
 
 
 def _was_seen(annotator: Annotator, session_id: str) -> bool:

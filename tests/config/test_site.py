@@ -26,7 +26,7 @@ from config.health import processes
 from config.log_lines import TextLines
 from config.processes import ProcessDied, Processes
 from config.static_files import StaticFiles
-from studies.models import Heartbeat
+from studies.models import Heartbeat, Item
 from studies.statements import clock
 from tests.annotation.pages.walking import start
 from tests.factories import make_items, make_study
@@ -318,21 +318,25 @@ def test_a_script_imports_others_by_the_names_that_hold_their_hashes(tmp_path):
 
 
 @pytest.mark.django_db
-def test_participants_pages_are_compressed_and_those_that_show_a_query_are_not(client):
+def test_large_participants_pages_are_compressed_and_those_that_show_a_query_are_not(client):
     study = make_study(items_per_annotator=2)
-    make_items(study, 2)
+    items = make_items(study, 2, r1={"text": "One word after the other. " * 200})
     start(study, client=client)
     takes = {"headers": {"accept-encoding": "gzip"}}
     item = f"/s/{study.slug}/task/1/"
 
     page = client.get(item, **takes)
     secure = [client.get(f"{item}?a=b", **takes), client.get("/accounts/login/", **takes)]
+    Item.objects.filter(pk__in=[each.pk for each in items]).update(r1={"text": "Short."})
+    small = client.get(item, **takes)
 
     assert page.headers["Content-Encoding"] == "gzip"
     assert "Accept-Encoding" in page.headers["Vary"]
     assert b"data-item-form" in gzip.decompress(page.content)
     assert len(page.content) < 7_000
     assert [response.headers.get("Content-Encoding") for response in secure] == [None, None]
+    assert "Content-Encoding" not in small.headers
+    assert len(small.content) < 14_000
 
 
 @pytest.mark.django_db

@@ -1,9 +1,10 @@
 """Writers of an SQLite database wait for one another, and not for ever."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, Event, Thread, get_ident
 from typing import Any
 
 import pytest
@@ -51,3 +52,46 @@ def test_a_write_waits_for_a_transaction_and_a_read_does_not(two, is_single):
     ending.join()
 
     assert first.cursor().execute("SELECT * FROM numbers").fetchall() == [(2,)]
+
+
+def test_one_thread_asks_for_the_database_and_the_others_wait_for_that_thread(
+    tmp_path, django_db_blocker
+):
+    """All of them begin a transaction while another program writes."""
+    handler = ConnectionHandler({"default": sqlite(tmp_path / "some.sqlite3")})
+    with closing(sqlite3.connect(tmp_path / "some.sqlite3")) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+        other.execute("CREATE TABLE numbers (number)")
+        other.execute("BEGIN IMMEDIATE")
+        asked: list[int] = []
+        starting, is_asked_again = Barrier(5), Event()
+
+        def note(execute: Any, sql: str, *arguments: Any) -> Any:
+            if sql.startswith("BEGIN"):
+                asked.append(get_ident())
+                if len(asked) == 4:
+                    is_asked_again.set()
+            return execute(sql, *arguments)
+
+        def write() -> None:
+            with closing(handler["default"]) as connection:
+                connection.ensure_connection()
+                connection.execute_wrappers.append(note)
+                starting.wait()
+                begin(connection)
+                connection.cursor().execute("INSERT INTO numbers VALUES (1)")
+                connection.commit()
+
+        with django_db_blocker.unblock():
+            threads = [Thread(target=write) for _ in range(5)]
+            for thread in threads:
+                thread.start()
+            assert is_asked_again.wait(60)
+            asked_meanwhile = set(asked)
+            other.rollback()
+            for thread in threads:
+                thread.join()
+
+        assert len(asked_meanwhile) == 1
+        assert len(set(asked)) == 5
+        assert other.execute("SELECT count(*) FROM numbers").fetchone() == (5,)
