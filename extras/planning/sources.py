@@ -66,7 +66,7 @@ def rates_of(study: Study) -> Rates:
     paid = with_fees(study, 1_000_000)
     if paid is not None:
         return Rates(Decimal(paid - 1_000_000) / 1_000_000, Decimal(0), is_stated=True)
-    return Rates(settings.RECRUITING_FEE, settings.RECRUITING_TAX)
+    return Rates(settings.RECRUITING_FEE, settings.RECRUITING_TAX)  # type: ignore[misc]
 
 
 def cost_of(study: Study, people: int, rates: Rates, judges: Decimal | None) -> dict[str, Any]:

@@ -196,7 +196,7 @@ def test_our_own_workbook_is_read_back_equal(tmp_path):
     with tables.workbook(path) as book:
         book.sheet("t", ["a", "b", "c", "d"]).rows([texts])
 
-    [(_, row)] = table_of(File(path.name, path))
+    [(_, row)] = table_of(File(path.name, path))  # type: ignore[misc]
 
     assert [*row.values()] == texts
 

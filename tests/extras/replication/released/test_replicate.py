@@ -150,7 +150,7 @@ def test_a_file_gives_the_same_numbers_in_the_article_as_when_it_is_imported(fol
         name,
         [
             row(answer, "NA", truth, prompt=ASKED_TIE, question=f"Question {n}?")
-            for n, (answer, truth) in enumerate(["AA", "BA", "CC", "TA", "[B", "NC"])
+            for n, (answer, truth) in enumerate(map(tuple, ["AA", "BA", "CC", "TA", "[B", "NC"]))
         ],
     )
     call_command("import_items", "pj", str(folder / name), create=True, stdout=io.StringIO())
