@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 T = TypeVar("T")
 
@@ -45,7 +45,13 @@ def pytest_configure(config: pytest.Config) -> None:
     _runs_every_case = config.getoption("--all")
     # The same inputs at every run, too, and as much time as a busy machine takes.
     tried = examples(25, every=100)
-    settings.register_profile("same", max_examples=tried, derandomize=True, deadline=None)
+    settings.register_profile(
+        "same",
+        max_examples=tried,
+        derandomize=True,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     settings.load_profile("same")
 
 

@@ -83,6 +83,7 @@ class StudyAdmin(admin.ModelAdmin):
         "created_at",
     )
     prepopulated_fields = {"slug": ("title",)}
+    exclude = ("extras",)  # They have a page of the study.
     inlines = (MembershipInline,)
 
     def get_form(

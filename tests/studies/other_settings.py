@@ -3,6 +3,7 @@
 from typing import Any
 
 SETTINGS: dict[str, Any] = {
+    "extras": ["graded", "own_answers"],
     "title": "Suppers “at home” \\ and ☕",
     "task": "survey_answer",
     "perspective": "own",

@@ -30,7 +30,7 @@ def stored(slug: str = "s") -> tuple[int, int]:
 
 def test_the_page_has_their_section_and_changes_them(study, admin_client):
     page = admin_client.get(SETTINGS)
-    assert "<legend>Second visit</legend>" in page.text
+    assert "<summary>Second visit</summary>" in page.text
     assert "Items answered again, in percent" in page.text
     shown = {field.name: field.value() for field in page.context["form"]}
     assert (shown["retest_share"], shown["retest_days"]) == (0, 7)

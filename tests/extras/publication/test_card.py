@@ -181,6 +181,13 @@ def test_the_card_of_withheld_items_gives_the_command_that_rebuilds_them(tmp_pat
     assert one == ("again", two[1])
 
 
+class Shapes(list[ExportTable]):
+    """Tables that are on in every study."""
+
+    def of(self, study: object) -> list[ExportTable]:
+        return self
+
+
 def test_the_card_explains_runs_in_the_wide_table_and_names_shapes_that_are_left_out(
     study, tmp_path, monkeypatch
 ):
@@ -194,7 +201,7 @@ def test_the_card_explains_runs_in_the_wide_table_and_names_shapes_that_are_left
         ExportTable("odd", ("csv",), "Odd", too_large, bundled="odd.csv"),
     ]
     for module in (bundle, catalogue):
-        monkeypatch.setattr(module, "MORE", shapes)
+        monkeypatch.setattr(module, "MORE", Shapes(shapes))
 
     card = card_of(study, tmp_path)
 
