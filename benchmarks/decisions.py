@@ -76,7 +76,7 @@ def run_backend(url: str, prompts: list[str], slots: int) -> Result:
     from judging.backends.decisions import DecisionsKind
     from judging.engine.interface import ClosedQuestion, JudgeQuestion
     from judging.engine.messages import from_user
-    from judging.protocols.registry import Standard
+    from judging.protocols.protocol import Standard
 
     options = (("wire", "openai"),)
     settings = JudgeSettings(name="mock", model="mock", base_url=url, model_options=options)

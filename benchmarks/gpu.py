@@ -44,7 +44,7 @@ from judging.backends.backend import JudgeSettings
 from judging.backends.openai import OpenAIKind
 from judging.engine.interface import Backend, BackendFault, JudgeQuestion, Reply
 from judging.engine.messages import from_user
-from judging.protocols.registry import Certainty, Standard
+from judging.protocols.protocol import Certainty, Standard
 
 # Of Qwen2, with a tokenizer of single bytes: a token is a character.
 _VOCABULARY = 151_936

@@ -61,8 +61,8 @@ CORE = Extra(
         Placed("analysis.audit.job:audit_for", at="imported"),
     ),
     probes=("judging.bias.probe_choices:OWN",),
-    protocols=("judging.protocols.registry:OWN",),
-    backends=("judging.backends.kinds:OWN",),
+    protocols=("judging.protocols.usual:OWN",),
+    backends=("judging.backends.usual:OWN",),
     chapters=("analysis.report.build:OWN",),
     readers=("analysis.data.dataset:DRAW",),
     workbench=(

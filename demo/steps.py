@@ -38,7 +38,7 @@ from judging.backends.backend import NO_PROBABILITIES, WITH_REPLY
 from judging.backends.decisions import DecisionsKind
 from judging.backends.kinds import DEFAULT
 from judging.models import JudgeRun, Judgment
-from judging.protocols.registry import Certainty, Tie
+from judging.protocols.protocol import Certainty, Tie
 from judging.runs.judges import add_judge
 from judging.runs.spec import RunSpec
 from judging.runs.start import start_run

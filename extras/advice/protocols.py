@@ -10,8 +10,8 @@ from judging.engine.interface import Verdict
 from judging.engine.messages import without_thoughts
 from judging.models import JudgeRun, Judgment
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.registry import ReasonBefore
 from judging.protocols.texts import Texts
+from judging.protocols.usual import ReasonBefore
 from studies.models import Item
 from studies.texts.slots import Slots
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from judging.engine.interface import Verdict
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.registry import Score
+from judging.protocols.usual import Score
 
 
 class Score5(Score):

@@ -12,8 +12,8 @@ from typing import Any
 
 from judging.engine.interface import SIDES, Options, ShownSide, Verdict
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.registry import Score
 from judging.protocols.statements import readable
+from judging.protocols.usual import Score
 
 FAMILY = "Formats of models trained as judges"
 

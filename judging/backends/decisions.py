@@ -53,7 +53,7 @@ from judging.engine.interface import (
 )
 from judging.engine.messages import from_user
 from judging.errors import BadJudge, FailureReason, InvalidValue
-from judging.protocols.registry import Standard
+from judging.protocols.protocol import Standard
 
 if TYPE_CHECKING:
     from judging.backends.connections import Connections

@@ -25,7 +25,7 @@ from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun, Judgment
 from judging.pages.campaign_forms import ORDER_WORDS, CostedForm
 from judging.prompts.asking import messages_of
-from judging.protocols.registry import LEVELS
+from judging.protocols.usual import LEVELS
 from judging.runs import lifecycle
 from judging.runs.costs import estimate_extension, probe_of
 from judging.runs.request_conditions import Conditions, conditions_of

@@ -28,8 +28,9 @@ from judging.models import SAMPLED, JudgeRun, PromptTemplate
 from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
 from judging.protocols.protocol import EarlierReplies, JudgingProtocol
-from judging.protocols.registry import Levels, protocol
+from judging.protocols.registry import protocol
 from judging.protocols.texts import texts
+from judging.protocols.usual import Levels
 from studies.file_storage.storage import Stored
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile, Side, Study

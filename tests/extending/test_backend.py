@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.backends import kinds
+from judging.backends import usual
 from judging.models import Judge, JudgeRun
 from studies.extra import manifests
 from tests.extending.page import blocks
@@ -20,11 +20,11 @@ MODULE = "judging/backends/length.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = [each.name for each in kinds.OWN]
+    before = [each.name for each in usual.OWN]
     found = register(
         PAGE,
         module=MODULE,
-        registry=kinds,
+        registry=usual,
         name="OWN",
         folder=tmp_path,
         patch=monkeypatch,

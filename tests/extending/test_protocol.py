@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
 from judging.models import JudgeRun
-from judging.protocols import registry
+from judging.protocols import usual
 from studies.extra import manifests
 from tests.extending.page import blocks
 from tests.extending.registering import register
@@ -23,11 +23,11 @@ MODULE = "judging/protocols/share.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = [each.name for each in registry.OWN]
+    before = [each.name for each in usual.OWN]
     protocols = register(
         PAGE,
         module=MODULE,
-        registry=registry,
+        registry=usual,
         name="OWN",
         folder=tmp_path,
         patch=monkeypatch,

@@ -21,7 +21,7 @@ from judging.engine.messages import Attachment, Message, from_user, prompt_sha25
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge
 from judging.prompts.asking import certainty_question, messages_of
-from judging.protocols.registry import Certainty, Standard, Tie
+from judging.protocols.protocol import Certainty, Standard, Tie
 from judging.runs.judges import add_judge
 from tests.factories import sign_in
 from tests.judging.conftest import make_judge

@@ -28,7 +28,7 @@ from judging.engine.interface import (
 from judging.engine.limits import RateLimits
 from judging.engine.messages import from_user
 from judging.engine.rate_limits import Limiter
-from judging.protocols.registry import Certainty, Standard
+from judging.protocols.protocol import Certainty, Standard
 from judging.worker.runtime import EngineLoop
 from tests.judging.llm_server import Answer, completion, error
 

@@ -8,7 +8,7 @@ import pytest
 from judging.backends.completions import LEAST_MASS, read_probabilities
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
-from judging.protocols.registry import Standard, Tie
+from judging.protocols.protocol import Standard, Tie
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
 from tests.judging.run_helpers import judge_all, study_of

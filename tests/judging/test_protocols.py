@@ -10,8 +10,9 @@ from judging.engine.messages import Message, chat, prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import JudgeRun
 from judging.prompts.asking import Asking
-from judging.protocols.registry import LEVELS, protocol, protocols
+from judging.protocols.registry import protocol, protocols
 from judging.protocols.texts import texts
+from judging.protocols.usual import LEVELS
 from studies.models import Item
 from studies.prompts import BANDS, bands_in, prompt_languages
 from tests.factories import make_item, make_study

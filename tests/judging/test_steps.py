@@ -24,7 +24,7 @@ from judging.engine.interface import (
 from judging.engine.limits import RateLimits
 from judging.engine.messages import Message
 from judging.engine.rate_limits import Limiter
-from judging.protocols.registry import PTrue, Score10, SecondTurn
+from judging.protocols.usual import PTrue, Score10, SecondTurn
 from tests.judging.llm_server import LlmServer, completion
 from tests.judging.processes import ROOT, Site
 from tests.management import in_one_process

@@ -12,7 +12,7 @@ from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.interface import JudgeQuestion, LedgerFailed, Parameters, Reply, TimedOut
 from judging.engine.messages import from_user
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.protocols.registry import Standard
+from judging.protocols.protocol import Standard
 from judging.runs import lifecycle
 from judging.worker import chunks, ledger, ledger_statements, runtime
 from judging.worker.writer import Writer

@@ -22,7 +22,7 @@ from analysis.data.arrays import (
     StudyFacts,
     sorted_columns,
 )
-from judging.protocols.registry import Certainty, Standard, Tie
+from judging.protocols.protocol import Certainty, Standard, Tie
 from studies.importers.files.answer_rows import LARGEST_STEP, PERCENT, ScaleRange, percent
 from thirdperson.check.labels import NO_LABEL, BadTable, Label, LabelTable, listed, same_label
 

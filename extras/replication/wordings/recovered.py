@@ -20,7 +20,8 @@ from extras.replication.wordings.recovery import NotRecovered, PromptRow, recove
 from judging.models import PromptTemplate
 from judging.prompts.asking import CONTENT, Asking, names_by_side
 from judging.protocols.framings import OBSERVER, framing
-from judging.protocols.registry import Standard, protocol
+from judging.protocols.protocol import Standard
+from judging.protocols.registry import protocol
 from judging.wordings import save_wording
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Refused

@@ -27,7 +27,7 @@ from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.errors import BadJudge, ConflictingValue, InvalidValue
 from judging.models import Judge
-from judging.protocols.registry import Standard
+from judging.protocols.protocol import Standard
 from judging.runs.judges import add_judge
 from judging.runs.spec import RunSpec
 from judging.runs.start import run_for, start_run

@@ -17,7 +17,7 @@ from judging.engine.interface import (
     ServerError,
 )
 from judging.engine.messages import from_user
-from judging.protocols.registry import Standard
+from judging.protocols.protocol import Standard
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import judge_all, states

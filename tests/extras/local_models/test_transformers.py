@@ -27,7 +27,7 @@ from extras.local_models.loading import Chat
 from extras.local_models.model import LocalModel
 from judging.engine.interface import JudgeQuestion, Misconfigured, Reply
 from judging.engine.messages import from_user
-from judging.protocols.registry import Standard, Tie
+from judging.protocols.protocol import Standard, Tie
 from tests.extras.local_models.tiny_model import build_tiny_model
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user, without_cut_end, without_thoughts
 from judging.protocols.parsing import parse_reply
-from judging.protocols.registry import Certainty, protocol
+from judging.protocols.protocol import Certainty
+from judging.protocols.registry import protocol
 from judging.protocols.statements import FIRST, LAST, readable
 
 
