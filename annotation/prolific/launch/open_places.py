@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from annotation.models import ProlificStudy, Recruitment
+from annotation.models import Assignment, ProlificStudy, Recruitment
 from annotation.prolific.api import types
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.shares import places_of
@@ -98,6 +98,30 @@ def need_of_drafts(study: Study, plan: LaunchPlan, drafts: Iterable[ProlificStud
     return Need(people, _why(study, ahead, people, left, ""))
 
 
+def rows_without_need(
+    study: Study, rows: Iterable[ProlificStudy], ahead: SeatForecast | None = None
+) -> list[ProlificStudy]:
+    """Which of the study's rows need nobody else: all answers are in, or their group is full.
+
+    An answer is in when it was given; a seat that somebody still holds may become free again. A
+    page that has the forecast passes it as `ahead`.
+    """
+    rows, ahead = list(rows), ahead or forecast_of(study)
+    held = Assignment.objects.filter(
+        annotator__study=study,
+        annotator__expires_at__isnull=False,
+        state=Assignment.State.RESERVED,
+        is_surplus=False,
+    )
+    if ahead.each and not ahead.open and not held.exists():
+        return rows
+    groups = [group for group in study.quota_groups.all() if group.target]
+    full = {str(group) for group in groups if group.completed >= group.target}
+    if groups and len(full) == len(groups):
+        return rows
+    return [row for row in rows if row.label in full]
+
+
 def _places_left(row: ProlificStudy) -> tuple[int, int]:
     """Free places, and places of participants who have not opened the link yet."""
     coming = row.submissions.filter(
@@ -108,11 +132,24 @@ def _places_left(row: ProlificStudy) -> tuple[int, int]:
     return free, coming
 
 
-def paused_here(study: Study) -> bool:
-    """Whether a user paused recruiting from here; otherwise Prolific did, or somebody there."""
-    events = study.log.filter(event__in=["pause on Prolific", "start on Prolific"])
+# The log's event of an automatic pause. Logs of existing studies contain these texts.
+PAUSED_FULL = "paused on Prolific, nobody else is needed"
+_PAUSED, _STARTED = "pause on Prolific", "start on Prolific"
+
+
+def paused_here(study: Study, event: str = _PAUSED) -> bool:
+    """Whether a user paused recruiting from here; otherwise Prolific did, or somebody there.
+
+    With another `event`, whether it was the last one.
+    """
+    events = study.log.filter(event__in=[_PAUSED, _STARTED, PAUSED_FULL])
     last = events.order_by("-pk").values_list("event", flat=True).first()
-    return last == "pause on Prolific"
+    return last == event
+
+
+def free_places(rows: Iterable[ProlificStudy]) -> int:
+    """The places that people can still take."""
+    return sum(max(0, row.places - good_submissions(row)) for row in rows)
 
 
 def used_screen_outs(study: Study, rows: Iterable[ProlificStudy]) -> int:

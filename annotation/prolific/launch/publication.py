@@ -3,6 +3,7 @@
 Repeating a request for places after a crash adds these places only once.
 """
 
+import contextlib
 import dataclasses
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import (
+    ACTIVE,
     COMPLETED,
     SCHEDULED,
     UNPUBLISHED,
@@ -30,10 +32,12 @@ from annotation.prolific.launch.launch_plan import (
     workspace_of,
 )
 from annotation.prolific.launch.open_places import (
+    PAUSED_FULL,
     RESTING,
     good_submissions,
     need_of_drafts,
     need_of_places,
+    rows_without_need,
 )
 from annotation.prolific.launch.targeting import (
     planned_targeting,
@@ -309,13 +313,16 @@ def _change(
 ) -> list[ProlificStudy]:
     """Do the action on each of the study's rows for which it is possible; return these rows."""
     client = connect(study.pk)
-    changed = []
+    changed: list[ProlificStudy] = []
+    unneeded = _unneeded(study)
     with claimed(study.pk, client):
         for row in _bound(study, follow_up):
             mirror(row, client.study(str(row.prolific_id)))
             cancels = row.status == SCHEDULED and action != "START"
             sent = "CANCEL_PUBLISH" if cancels else action
             if row.status in _WAYS[sent]:
+                if sent == "START" and row in unneeded:
+                    raise NotAllowed(NOBODY_NEEDED)
                 _transition(client, row, sent, unless=row.status)
                 changed.append(row)
         if changed:
@@ -323,6 +330,41 @@ def _change(
             done = f"{action.lower()} on Prolific"
             record(study, f"{done}: {follow_up}" if follow_up else done, user=user)
     return changed
+
+
+NOBODY_NEEDED = (
+    "The study needs nobody else: all answers are in, or the quota groups are full. People who "
+    "came now would be paid for answers that it does not need. To recruit more, open more places "
+    "under “Places and quota”, or switch off “Pause recruiting on Prolific when all answers are "
+    "in” in the settings."
+)
+
+
+def _unneeded(study: Study) -> list[ProlificStudy]:
+    """The rows that must not recruit, because nobody else is needed there."""
+    if not study.pause_when_full:
+        return []
+    return rows_without_need(study, ProlificStudy.objects.filter(study=study))
+
+
+def pause_full(*, study_id: int) -> int:
+    """Pause recruiting where nobody else is needed; return how many studies were paused.
+
+    A change that is in progress comes first: the next reading tries again.
+    """
+    study = Study.objects.get(pk=study_id)
+    active = ProlificStudy.objects.filter(study=study, status=ACTIVE)
+    if not active.exists() or not any(row.status == ACTIVE for row in _unneeded(study)):
+        return 0
+    client, paused = connect(study_id), 0
+    with contextlib.suppress(NotAllowed), claimed(study_id, client):
+        for row in _unneeded(study):
+            mirror(row, client.study(str(row.prolific_id)))
+            if row.status == ACTIVE:
+                _transition(client, row, "PAUSE", unless=ACTIVE)
+                record(study, PAUSED_FULL, group=row.label)
+                paused += 1
+    return paused
 
 
 def note_returns_seen(*, study_id: int) -> int:
@@ -498,11 +540,14 @@ def refill(*, study_id: int, user: User | None = None) -> int:
     if study.state != Study.State.OPEN:
         raise NotAllowed(f"The study is {study.state} here. Open it, then refill its places.")
     client = connect(study_id)
+    unneeded = _unneeded(study)
     started = 0
     with claimed(study_id, client):
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
             short = row.places - good_submissions(row)
+            if row.status in RESTING and short > 0 and row in unneeded:
+                raise NotAllowed(NOBODY_NEEDED)
             if row.status in RESTING and short > 0:
                 _transition(client, row, "START", unless=row.status)
                 started += short
