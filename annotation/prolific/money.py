@@ -103,6 +103,8 @@ SETTLES_WITHIN = dt.timedelta(minutes=15)
 PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
 TURNED_AWAY = "time until they were turned away"
 FOR_WORK = (PARTIAL, IN_FULL, TURNED_AWAY)
+# The consent promised more than the reward that an approval pays.
+PROMISED = "difference to the promised reward"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,13 @@ from studies.pages.responses import REFUSED, onward
 from studies.selectors import get_study
 from studies.services import studies as permission
 from studies.services.items import expected_time
-from studies.services.settings import PRESETS, READING_FIELDS, fixed_settings, save_settings
+from studies.services.settings import (
+    PRESETS,
+    READING_FIELDS,
+    fixed_settings,
+    locked_settings,
+    save_settings,
+)
 from studies.services.studies import create_study
 from studies.texts.markdown import as_lines, from_lines
 
@@ -223,7 +229,9 @@ class SettingsForm(forms.ModelForm):
             self.initial.setdefault(name, value)
         fixed = () if self.is_new else ("slug", *fixed_settings(study))
         for name in fixed:
-            self.fields[name].disabled = True
+            self.fields[_field_of(name)].disabled = True
+        for name, why in () if self.is_new else locked_settings(study).items():
+            self.fields[_field_of(name)].help_text += f" {why}"
         for name in READING_FIELDS if study.frozen_at else ():
             self.fields[name].help_text += _LATE
 
@@ -292,6 +300,11 @@ class SettingsForm(forms.ModelForm):
         """The changed settings, under the names of the study's fields."""
         changed = [name for name in self.changed_data if name != "version"]
         return [{"pay": "reward", "licence": "source"}.get(name, name) for name in changed]
+
+
+def _field_of(name: str) -> str:
+    """The form's field for a field of the study."""
+    return "pay" if name == "reward" else name
 
 
 def _languages(current: str) -> list[tuple[str, str]]:

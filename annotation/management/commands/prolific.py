@@ -8,7 +8,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.content.consent_versions import promised_to
 from annotation.errors import AnnotationError
 from annotation.models import BonusPayment, ProlificStudy, Recruitment
 from annotation.prolific import money
@@ -427,7 +426,7 @@ class Command(BaseCommand):
         found = settlement(study)
         rows = found.rows
         for row in rows:
-            currency, _ = promised_to(study, row.submission)
+            currency, _ = row.amount
             bonus = f"  bonus {format_money(row.bonus, currency)}" if row.bonus else ""
             self.stdout.write(
                 f"{row.pseudonym:<12} {row.submission.status.lower():<16} "
@@ -448,8 +447,7 @@ class Command(BaseCommand):
         if not rows:
             self.stdout.write("No submissions to approve.")
             return
-        rewards = [promised_to(study, row.submission) for row in rows]
-        total = sums_in_words(rewards, study.currency)
+        total = sums_in_words([row.approval for row in rows], study.currency)
         if not self._confirmed(
             f"Approve {len(rows)} submission{'s' if len(rows) > 1 else ''} for {total}?", options
         ):

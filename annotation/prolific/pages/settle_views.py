@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificSubmission
 from annotation.prolific import money
 from annotation.prolific.api.transport import NotAllowed, ProlificError
@@ -88,7 +87,7 @@ def _chosen(request: HttpRequest, study: Study) -> list[SettlementRow]:
 
 def _bonus_text(study: Study, row: SettlementRow) -> str:
     """The proposed bonus, or the amount that Prolific shows as paid."""
-    currency, _ = promised_to(study, row.submission)
+    currency, _ = row.amount
     if row.bonus:
         return format_money(row.bonus, currency)
     paid = sum(row.submission.bonuses)
@@ -240,9 +239,8 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
         "heading": f"Approve {_people(len(rows))}",
         "rows": rows,
         "count": len(rows),
-        "total": sums_in_words(
-            [promised_to(study, row.submission) for row in rows], study.currency
-        ),
+        "total": sums_in_words([row.approval for row in rows], study.currency),
+        "owed_later": sum(row.amount[1] > row.approval[1] for row in rows),
         "unusual": [row for row in rows if row.action != APPROVE],
     }
     return show(request, study, "approve", context)

@@ -61,7 +61,7 @@ def test_recruiting_is_paused_when_all_answers_are_in(prolific, full):
 
 
 def test_a_webhook_of_the_last_submission_pauses_too(prolific, full):
-    study, row, person = full
+    _study, row, person = full
     event = ProlificEvent.objects.create(
         event_id="e1", kind="submission.status.change", resource_id=person["submission"]
     )
