@@ -112,7 +112,6 @@ def test_the_size_is_on_the_launch_page_and_one_press_stores_it_as_the_sum():
     assert places_of(study).people == chosen["number"] == 10
 
 
-@pytest.mark.parametrize("settings", [{"reward": 0}, {"items_per_annotator": 300}])
 @pytest.mark.parametrize("entry", ["link", "prolific"])
 def test_the_launch_page_shows_one_price_of_the_items_that_are_there(entry):
     """A preset asks for 300 items, and 40 were imported; Prolific's cost is the only price."""
@@ -126,6 +125,7 @@ def test_the_launch_page_shows_one_price_of_the_items_that_are_there(entry):
     assert ("Compare sizes and prices" in page) == (entry == "prolific")
 
 
+@pytest.mark.parametrize("settings", [{"reward": 0}, {"items_per_annotator": 300}])
 def test_a_study_without_items_or_pay_has_sizes_too(settings):
     study = draft(0, **settings)
 
