@@ -14,7 +14,7 @@ from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api.claims import claimed
-from annotation.prolific.api.client import ProlificClient, connect
+from annotation.prolific.api.client import ProlificClient, connect, is_local
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import (
     ACTIVE,
@@ -48,7 +48,7 @@ from annotation.prolific.money import note_reservation
 from annotation.prolific.spending import Need, Spending, spending
 from studies.models import Study
 from studies.money import format_money, major_units
-from studies.services.studies import StateNote, record
+from studies.services.studies import StateNote, mark_simulated, record
 from studies.statements import clock
 
 
@@ -225,6 +225,8 @@ def publish(
         _spending_on_drafts(client, study, recruitment, workspace, drafts, total, need).check(
             confirmed=confirmed, beyond=beyond
         )
+        if is_local():
+            mark_simulated(study_id=study.pk, user=user)
         if at is not None:
             for row in costs:
                 _transition(client, row, "SCHEDULE_PUBLISH", unless=UNPUBLISHED, at=at)
