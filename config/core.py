@@ -42,6 +42,7 @@ CORE = Extra(
         Placed("annotation.files.study_parts:copy_questions", at="copies"),
         Placed("annotation.files.study_parts:content_of", at="study"),
         Placed("annotation.files.study_parts:given_items", at="seen_items"),
+        Placed("annotation.content.consent_versions:PAY_LOCK", at="locked_settings"),
         Placed("annotation.files.study_parts:wait_for_answers", at="removals"),
         Placed("annotation.prolific.api.accounts:tokens_of_a_member", at="rights"),
         Placed("judging.wordings:copy_wordings", at="copies"),

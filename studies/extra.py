@@ -62,7 +62,8 @@ class Extra:
     what is deleted with a study. At `copies`, `removals`: what a copy of a study gets, and what to
     do before items are removed. At `related`, `kinds_of_copies`: other
     studies that belong with one. At `rights`: what a member has given
-    out. At `seen_items`: which items somebody or a model has seen."""
+    out. At `locked_settings`: settings that can no longer change. At
+    `seen_items`: which items somebody or a model has seen."""
     files: Entries = ()
     """Files that are written. At `kinds`: a kind of stored files, with their retention. At `study`:
     a file of a study as a folder. At `report`, `article`: files next to a report. At `bundle`,

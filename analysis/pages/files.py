@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.templatetags.static import static
+from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
@@ -40,7 +41,9 @@ def report_files(user: User | AnonymousUser, slug: str, public_id: str) -> tuple
 def open_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Send the report with its own content security policy."""
     report, folder = report_files(request.user, slug, public_id)
-    return scripted_page(request, folder / "report.html", report.content_security_policy)
+    return scripted_page(
+        request, folder / "report.html", report.content_security_policy, study=slug
+    )
 
 
 @gzip_page
@@ -65,16 +68,27 @@ def open_own_page(request: HttpRequest, slug: str, public_id: str, name: str) ->
         )
     except BadParameters as error:
         raise Http404(str(error)) from None
-    return own_page(html.encode())
+    return own_page(with_way_back(html.encode(), slug))
 
 
-def scripted_page(request: HttpRequest, page: Stored, policy: str) -> HttpResponse:
+def with_way_back(html: bytes, slug: str) -> bytes:
+    """The page with a link to the reports of its study, which a downloaded file does not have."""
+    address = reverse("analysis:list", args=[slug])
+    link = f'<p class="way-back"><a href="{address}">‹ Reports</a></p>'
+    return html.replace(b'<div class="frame">', f'{link}\n<div class="frame">'.encode(), 1)
+
+
+def scripted_page(
+    request: HttpRequest, page: Stored, policy: str, *, study: str = ""
+) -> HttpResponse:
     """A stored page, with plotly as a file that comes later and that browsers keep.
 
     Inside the page, as in a file on a disk, it would double what has to arrive before a reader can
     open a chapter. Pages of older versions, which cannot wait for it, stay as they are.
     """
     html = page.read_bytes()
+    if study:
+        html = with_way_back(html, study)
     inside = b"<script>%b</script>" % (settings.BASE_DIR / "static" / PLOTLY).read_bytes()
     if b"whenPlotlyIsThere" in html and inside in html:
         html = html.replace(inside, f'<script async src="{static(PLOTLY)}"></script>'.encode())

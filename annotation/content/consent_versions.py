@@ -11,9 +11,10 @@ from typing import Any
 from django.db.models import Count, Max, Min, OuterRef, Q, Subquery
 
 from annotation.content.texts import ConsentText
-from annotation.models import Annotator, ConsentVersion, ProlificSubmission
+from annotation.models import Annotator, ConsentVersion, ProlificStudy, ProlificSubmission
 from studies.models import Study
 from studies.money import sums_in_words
+from studies.services.settings import SettingsLock
 
 # Events of the study's log and of an annotator's. Existing logs contain these texts.
 AMENDED, AGREED_AGAIN = "consent amended", "agreed again"
@@ -79,12 +80,6 @@ def _terms(study_id: int, version: str) -> Mapping[str, Any]:
     return terms
 
 
-def stated_minutes(study: Study) -> dict[str, int]:
-    """The minutes that each version of the consent states, where stored."""
-    versions = ConsentVersion.objects.filter(study=study).values_list("version", "terms__minutes")
-    return {version: minutes for version, minutes in versions if minutes is not None}
-
-
 @dataclass(frozen=True)
 class Agreed:
     """A version, how many annotators agreed to it, and when the first and the last did.
@@ -131,7 +126,7 @@ def promised(
     """How many annotators of each study completed, by study id and promised pay.
 
     `completed` are the ids of those who did, by default by their state now. On Prolific the reward
-    is that of the study there that they took part in.
+    is that of the study there that they took part in, or what their consent said if it is more.
     """
     paid = ProlificSubmission.objects.filter(annotator=OuterRef("pk"), prolific_study__reward__gt=0)
     done = Q(state=Annotator.State.COMPLETED) if completed is None else Q(pk__in=completed)
@@ -154,25 +149,54 @@ def promised(
     found: dict[int, Counter[PromisedPay]] = {study.pk: Counter() for study in studies}
     for pk, version, reward, currency, n in rows:
         study, terms = by_id[pk], stored.get((pk, version), {})
+        agreed = terms.get("reward", study.reward if reward is None else reward)
+        is_other = bool(currency) and terms.get("currency", currency) != currency
         promise = PromisedPay(
             currency or terms.get("currency", study.currency),
-            terms.get("reward", study.reward) if reward is None else reward,
+            agreed if reward is None else reward if is_other else max(reward, agreed),
             terms.get("minutes", study.minutes),
         )
         found[pk][promise] += n
     return found
 
 
-def promised_to(study: Study, submission: ProlificSubmission) -> tuple[str, int]:
-    """The currency and reward promised to somebody on Prolific, whatever the study says now."""
+def terms_of_versions(study: Study) -> dict[str, Mapping[str, Any]]:
+    """The terms of each version of the consent, where stored."""
+    versions = ConsentVersion.objects.filter(study=study)
+    return dict(versions.values_list("version", "terms"))
+
+
+def promised_to(
+    study: Study, submission: ProlificSubmission, terms_of: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, int]:
+    """The currency and reward promised to somebody on Prolific, whatever the study says now.
+
+    The study on Prolific promises its reward, and the consent its own, by `terms_of_versions`: the
+    larger one counts.
+    """
     row, annotator = submission.prolific_study, submission.annotator
-    if row.currency and row.reward:
-        return row.currency, row.reward
-    terms = agreed_terms(annotator) if annotator else {}
-    return (
-        row.currency or terms.get("currency", study.currency),
-        row.reward or terms.get("reward", study.reward),
-    )
+    version = annotator.consent_version if annotator and not row.is_follow_up else ""
+    terms = terms_of.get(version, {})
+    agreed = terms.get("reward", 0 if row.reward else study.reward)
+    currency = row.currency or terms.get("currency", study.currency)
+    if terms.get("currency", currency) != currency:
+        return currency, row.reward or agreed
+    return currency, max(row.reward, agreed)
+
+
+def _why_pay_is_fixed(study: Study) -> str:
+    """Why the pay cannot change: it stands on Prolific, or people agreed to it there."""
+    if study.entry != Study.Entry.PROLIFIC:
+        return ""
+    drafts = Q(status__in=["", "UNPUBLISHED"])
+    if ProlificStudy.objects.filter(study=study).exclude(drafts).exists():
+        return "The pay is fixed, because Prolific does not change it once a study is published."
+    if Annotator.objects.filter(study=study, consented_at__isnull=False).exists():
+        return "The pay is fixed, because annotators have agreed to it."
+    return ""
+
+
+PAY_LOCK = SettingsLock("pay on Prolific", ("reward", "currency"), _why_pay_is_fixed)
 
 
 def sum_in_words(counts: Mapping[PromisedPay, int], currency: str) -> str:

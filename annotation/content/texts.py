@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
+from annotation.seats.assignment import items_shown
 from studies.models import Item, Study, Task
 from studies.models.added_settings import consent_sentences
 from studies.money import format_money
@@ -141,6 +142,7 @@ def consent_text(study: Study) -> ConsentText:
         "annotation/_consent_text.html",
         {
             "study": study,
+            "items_shown": items_shown(study),
             "own": render_markdown(own),
             "added": consent_sentences(study),
             "ai_policy": render_markdown(study.ai_policy),
@@ -284,7 +286,7 @@ def template_for(study: Study, name: str) -> str:
     facts = {
         fact: getattr(study, fact) or unknown for fact, unknown in ready["unknown"].items()
     } | {
-        "items": study.items_per_annotator,
+        "items": items_shown(study),
         "minutes": study.minutes,
         "pay": _pay(study, words),
         "identity": words["anonymous" if study.entry == Study.Entry.LINK else "by_id"],

@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from annotation.models import (
     Bonus,
@@ -22,11 +22,13 @@ from annotation.models import (
     ProlificReservation,
     ProlificStudy,
     ProlificSubmission,
+    Recruitment,
 )
 from annotation.prolific.api import types
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient, connect
 from annotation.prolific.api.transport import NotAllowed, ProlificError
+from annotation.prolific.spending import Need, Spending, spending
 from studies.models import Membership, Study
 from studies.money import format_money, major_units
 from studies.selectors import studies_for
@@ -101,6 +103,8 @@ SETTLES_WITHIN = dt.timedelta(minutes=15)
 PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
 TURNED_AWAY = "time until they were turned away"
 FOR_WORK = (PARTIAL, IN_FULL, TURNED_AWAY)
+# The consent promised more than the reward that an approval pays.
+PROMISED = "difference to the promised reward"
 
 
 @dataclass(frozen=True)
@@ -238,12 +242,35 @@ def set_up(*, payment_id: int) -> BonusPayment:
     return payment
 
 
-def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPayment:
+def look_at_payment(payment: BonusPayment) -> Spending:
+    """What a set-up payment spends, whom it pays, and the balance now. Raises `ProlificError`."""
+    return _spending_on(payment, connect(payment.prolific_study.study_id))
+
+
+def _spending_on(payment: BonusPayment, client: ProlificClient) -> Spending:
+    row = payment.prolific_study
+    reasons = payment.lines.values_list("reason").annotate(n=Count("pk")).order_by("reason")
+    owed = "; ".join(f"{n:,} for {reason}" for reason, n in reasons)
+    where = Recruitment.objects.filter(study=row.study).values_list("workspace", flat=True).first()
+    return spending(
+        client,
+        row.study,
+        payment.total,
+        row.paid_in,
+        Need(0, f"The study owes these bonuses: {owed}."),
+        workspace=((where or {}).get("id", ""), (where or {}).get("title", "")),
+    )
+
+
+def pay(
+    *, payment_id: int, confirmed: int, typed: str = "", user: User | None = None
+) -> BonusPayment:
     """Pay a set-up payment once; `confirmed` is the total that a user agreed to.
 
-    Raises `NotAllowed` if it was sent before, the total differs, or the user is not an owner of the
-    study; and `ProlificError`. After one with `outcome_unknown` the payment stays sent and is
-    looked up.
+    `typed` is the amount as they typed it, where the rule of `Spending` asks for it. Raises
+    `NotAllowed` by that rule, if it was sent before, the total differs, or the user is not an owner
+    of the study; and `ProlificError`. After one with `outcome_unknown` the payment stays sent and
+    is looked up.
     """
     payment = _payment(payment_id)
     study: Study = payment.prolific_study.study
@@ -254,6 +281,8 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
         if payment.state == State.READY and payment.total != confirmed:
             total = format_money(payment.total, payment.prolific_study.paid_in)
             raise NotAllowed(f"The total is {total} now. Confirm it.")
+        if payment.state == State.READY:
+            _spending_on(payment, client).check(confirmed=typed, beyond=False)
         _note_what_was_paid(payment, client)
         # Stored before it is sent, and only if ready, so that it cannot be sent twice.
         now = clock.now()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -121,8 +122,9 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     rows, fault = _stored_rows(study), ""
     if request.method == "POST" and not fixed:
         action = request.POST.get("do", "save")
-        if ready := READY.get(action.removeprefix("use-")) if action[:4] == "use-" else None:
-            return _use(request, study, [*rows, ready], seen=now)
+        keys = action.removeprefix("use-").split(",") if action[:4] == "use-" else []
+        if keys and all(key in READY for key in keys):
+            return _use(request, study, rows, keys, seen=now)
         seen = request.POST.get("seen", now)
         rows = arranged(read_rows(request.POST, "question", _FIELDS, most=_MOST_QUESTIONS), action)
         if action == "add" or action.removeprefix("add-") in READY:
@@ -158,18 +160,26 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/setup/questions.html", context, status=status)
 
 
-def _use(request: HttpRequest, study: Study, rows: Sequence[FormRow], *, seen: str) -> HttpResponse:
-    """Store another standard question, and show the quota groups that it creates."""
+def _use(
+    request: HttpRequest,
+    study: Study,
+    rows: Sequence[FormRow],
+    keys: Sequence[str],
+    *,
+    seen: str,
+) -> HttpResponse:
+    """Store further standard questions, and show the quota groups that they make."""
     try:
         set_about_questions(
             study_id=study.pk,
-            questions=_read(study, rows),
+            questions=_read(study, [*rows, *(READY[key] for key in keys)]),
             seen=seen,
             user=cast(User, request.user),
         )
     except (QuotaError, StaleVersion) as error:
         messages.error(request, str(error))
-    return redirect("people:quota", study.slug)
+    page = reverse("people:quota", args=[study.slug])
+    return redirect(f"{page}?{urlencode({'q': keys}, doseq=True)}" if len(keys) > 1 else page)
 
 
 def _stored_rows(study: Study) -> list[FormRow]:

@@ -17,6 +17,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from annotation.errors import QuotaError
+from annotation.prolific.api.transport import ProlificError
+from annotation.prolific.launch.launch import balance_by_groups, may_balance
 from annotation.researchers.admission_views import NAMES
 from annotation.seats.capacity import SeatCapacity, places_of, shared_out
 from annotation.seats.quotas import (
@@ -224,6 +226,8 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
         "fault": fault,
         "has_groups": study.quota_groups.exists(),
         "ready": NAMES.items(),
+        "may_balance": may_balance(study),
+        "balances": request.POST.get("balance") == "yes" if request.method == "POST" else True,
         "everyone_else": everyone_else,
         **_grid(request, chosen, texts),
         **_sums(study, capacity, texts, everyone_else),
@@ -354,6 +358,8 @@ def _save(
         seen=request.POST.get("seen"),
         user=cast(User, request.user),
     )
+    if groups and request.POST.get("balance") == "yes" and may_balance(study):
+        _balance(request, study)
     places = sum(group.target for group in groups)
     messages.success(
         request,
@@ -362,6 +368,21 @@ def _save(
         else "Quota removed. Annotators join in the order they arrive.",
     )
     return redirect("people:quota", study.slug)
+
+
+def _balance(request: HttpRequest, study: Study) -> None:
+    """Balance Prolific by the groups that were just saved, and say what it cannot balance."""
+    try:
+        left = balance_by_groups(study_id=study.pk, user=cast(User, request.user))
+    except ProlificError as error:
+        messages.error(request, str(error))
+        return
+    if left:
+        messages.warning(
+            request,
+            f"Prolific is not balanced by {' or '.join(left)}. Choose a filter of Prolific for it "
+            "in the launch plan, or people may come for full groups.",
+        )
 
 
 def _grid(

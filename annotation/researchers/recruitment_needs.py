@@ -9,9 +9,12 @@ from annotation.prolific.api import types
 from annotation.prolific.api.balance import Account
 from annotation.prolific.api.credentials import trouble_of
 from annotation.prolific.launch.open_places import (
+    PAUSED_FULL,
     forecast_on_prolific,
+    free_places,
     good_submissions,
     paused_here,
+    rows_without_need,
     used_screen_outs,
 )
 from annotation.prolific.money import with_fees
@@ -47,8 +50,13 @@ def recruitment_needs(study: Study, *, items: Callable[[], int]) -> Iterator[Nee
         if recruitment is not None:
             yield from _account_needs(study, recruitment)
             yield from _money_needs(study, recruitment, rows, ahead)
+        recruiting = [row for row in rows if row.status in (types.ACTIVE, _PAUSED)]
+        full = rows_without_need(study, recruiting, ahead) if recruiting else []
+        yield from _full_needs(study, full)
         if study.state == Study.State.OPEN:
-            yield from _state_needs(study, rows)
+            yield from _state_needs(study, [row for row in rows if row not in full])
+        if full and full == recruiting:
+            return
     rests = any(row.status == _PAUSED for row in rows) and not ahead.missing
     if ahead.warning and not rests:
         yield _places_need(study, rows, ahead)
@@ -118,11 +126,33 @@ def _state_needs(study: Study, rows: Sequence[ProlificStudy]) -> Iterator[Need]:
         yield _paused_need(study, paused, change)
 
 
+def _full_needs(study: Study, rows: Sequence[ProlificStudy]) -> Iterator[Need]:
+    """Stop recruiting where nobody else is needed: the places that are open, and their money."""
+    change = reverse("people:prolific-change", args=[study.slug])
+    free = free_places(rows)
+    if not free:
+        return
+    rewards = sum(free_places([row]) * row.reward for row in rows)
+    cost = format_money(with_fees(study, rewards) or rewards, study.currency)
+    names = ", ".join(f"“{row.label}”" for row in rows if row.label)
+    why = f"Full: {names}." if names else "All answers are in."
+    places = "1 place is" if free == 1 else f"{free:,} places are"
+    if any(row.status == types.ACTIVE for row in rows):
+        words = f"{why} {places} still open on Prolific, and people there would be paid {cost}."
+        yield Need(words, change, "Pause recruitment", is_urgent=True, sends={"action": "PAUSE"})
+        return
+    words = f"{why} Recruitment is paused on Prolific. {places} left there, worth {cost}."
+    yield Need(words, change, "Stop recruitment", sends={"action": "STOP"})
+
+
 def _paused_need(study: Study, paused: Sequence[ProlificStudy], change: str) -> Need:
     resume = {"action": "START"}
     if paused_here(study):
         words = "Recruitment on Prolific is paused, and this study is open."
         return Need(words, change, "Resume recruitment", sends=resume)
+    if paused_here(study, PAUSED_FULL):
+        words = "Recruitment was paused when all answers were in. Some are missing again."
+        return Need(words, change, "Resume recruitment", is_urgent=True, sends=resume)
     if used := used_screen_outs(study, paused):
         words = f"Prolific paused the study: all {used:,} paid screen-outs are used."
         return Need(words, change, "Resume recruitment", is_urgent=True, sends=resume)

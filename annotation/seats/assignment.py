@@ -221,6 +221,12 @@ def checks_for(study: Study, rng: random.Random) -> list[Item]:
     return rng.sample(pool, min(len(pool), checks_needed(study)))
 
 
+def items_shown(study: Study) -> int:
+    """How many items each annotator sees: their items, and their attention checks."""
+    checks = Item.everything.filter(study=study.pk, split=Item.Split.ATTENTION_CHECK)
+    return int(study.items_per_annotator) + min(checks.count(), checks_needed(study))
+
+
 def checks_needed(study: Study) -> int:
     """How many failed attention checks show that an annotator did not read."""
     return 2 if study.minutes >= _LONG_STUDY_MINUTES else 1

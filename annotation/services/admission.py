@@ -176,17 +176,30 @@ logger = logging.getLogger(__name__)
 # A study may have this many times the starts of one address, a limit for people with many
 # addresses.
 _ADDRESSES = 20
+# Links of a panel name people whom it knows, and many of them may share an address: a class, a
+# company, a mobile network.
+_PANEL = 10
 _HOUR = dt.timedelta(hours=1)
 _KEPT_FOR = dt.timedelta(hours=12)
 
 
-def count_start(study: Study, address: str) -> None:
+def starts_per_hour(study: Study) -> int:
+    """How many people may start from one address within an hour; 0 means no limit."""
+    if study.starts_per_hour is not None:
+        return int(study.starts_per_hour)
+    is_open = study.entry == Study.Entry.LINK
+    return int(settings.LINK_STARTS_PER_HOUR) * (1 if is_open else _PANEL)
+
+
+def count_start(study: Study, address: str, *, is_kept: bool = True) -> None:
     """Count a start from `address`, or raise `TooManyStarts` without counting it.
 
-    A study with simulated people has no limit, because they share an address. Only a keyed hash of
-    the address is stored, not linked to the annotator, and only for hours.
+    Without `is_kept` it only looks whether the address has tried too often. A study with simulated
+    people has no limit, because they share an address. Only a keyed hash of the address is stored,
+    not linked to the annotator, and only for hours.
     """
-    if not settings.LINK_STARTS_PER_HOUR or study.is_simulated:
+    most = starts_per_hour(study)
+    if not most or study.is_simulated:
         return
     hashed = salted_hmac(
         "annotation.starts", f"{study.pk} {address}", secret=settings.SECRET_KEY, algorithm="sha256"
@@ -195,12 +208,14 @@ def count_start(study: Study, address: str) -> None:
     # Stored before it is compared, so that simultaneous starts see each other.
     own = LinkStart.objects.create(study=study, address=hashed)
     others = LinkStart.objects.filter(study=study).exclude(pk=own.pk)
-    by_address = Limit(settings.LINK_STARTS_PER_HOUR, _HOUR)
-    by_study = Limit(settings.LINK_STARTS_PER_HOUR * _ADDRESSES, _HOUR)
+    by_address = Limit(most, _HOUR)
+    by_study = Limit(most * _ADDRESSES, _HOUR)
     if wait := by_address.wait(others.filter(address=hashed)) or by_study.wait(others):
         own.delete()
         logger.warning("study %s: start refused, too many of them", study.pk)
         raise TooManyStarts(wait)
+    if not is_kept:
+        own.delete()
 
 
 # An annotator who is unknown for this long loses the seats taken before that.
@@ -302,7 +317,8 @@ def enter(
         if took_part_before(study, hashes):
             raise TookPartBefore(f"study {study.pk} excludes people of its related studies")
         if is_limited:
-            count_start(study, address)
+            # People on a list are known, so that only ids that are not on it count.
+            count_start(study, address, is_kept=study.entry != Study.Entry.LIST)
         sessions = [session_id] if session_id else []
         with transaction.atomic():
             # A list vouches for its ids.

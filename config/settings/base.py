@@ -256,7 +256,7 @@ for _module in modules("settings", EXTRAS):
 EXPORT_DAYS = env("EXPORT_DAYS", cast=whole_number(1, 3650), default=14)
 # Open links: how many annotators may start from one address within an hour (0: any number), and how
 # long seats and quota places wait for a first answer.
-LINK_STARTS_PER_HOUR = env("LINK_STARTS_PER_HOUR", cast=whole_number(0, 1_000_000), default=60)
+LINK_STARTS_PER_HOUR = env("LINK_STARTS_PER_HOUR", cast=whole_number(0, 1_000_000), default=200)
 FIRST_ANSWER_MINUTES = env("FIRST_ANSWER_MINUTES", cast=whole_number(1, 1440), default=15)
 # How many requests to the API an access token may send in a minute (0: any number).
 API_REQUESTS_PER_MINUTE = env(

@@ -151,8 +151,10 @@ class Studies(Memory):
         return self.show_study(study_id)
 
     def _spend(self, study: dict[str, Any], places: int) -> None:
-        """Take the cost out of the wallet of the workspace that the study's project is in."""
-        cost = self.total_cost(study["reward"], places)
+        self.take(study, self.total_cost(study["reward"], places))
+
+    def take(self, study: dict[str, Any], cost: int) -> None:
+        """Take money out of the wallet of the workspace that the study's project is in."""
         workspace = self.projects[study["project"]]["workspace"]
         if cost > self.wallet(workspace):
             raise Problem(400, "Insufficient funds.")

@@ -428,6 +428,9 @@ class World(Studies):
         if bulk_id not in self.bonuses:
             raise Problem(404, "Not found.")
         bulk = self.bonuses[bulk_id]
+        amount = sum(amount for _, amount in bulk["lines"])
+        fees = round(amount * FEE)
+        self.take(self.study(bulk["study"]), amount + fees + round(fees * VAT))
         bulk["paid"] += 1
         for submission_id, amount in bulk["lines"]:
             self.submissions[submission_id].bonuses.append(amount)

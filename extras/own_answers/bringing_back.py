@@ -19,12 +19,13 @@ from annotation.prolific.api.client import connect, is_local
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.launch import publication
 from annotation.prolific.launch.launch_plan import with_ids
-from annotation.prolific.pages.views import attempt
+from annotation.prolific.pages.views import agreed_spending, attempt
 from extras.own_answers.follow_up import (
     Return,
     discard_follow_up,
     draft_follow_up,
     invite,
+    need_of,
     newly_due,
     row_of,
 )
@@ -119,7 +120,9 @@ def _on_prolific(study: Study, row: ProlificStudy | None) -> dict[str, Any]:
     }
     if row.status == "UNPUBLISHED":
         try:
-            context["total"] = publication.cost_of_publishing(study, follow_up=BACK.name)
+            context["total"], context["spending"], _ = publication.look_at_publishing(
+                study, follow_up=BACK.name, need=need_of(study, BACK)
+            )
         except ProlificError as error:
             context["problem"] = str(error)
     return context
@@ -138,7 +141,11 @@ def on_prolific(request: HttpRequest, slug: str) -> HttpResponse:
         "draft": (lambda: _draft(request, study, user), "Draft created. Nothing is paid yet."),
         "publish": (
             lambda: publication.publish(
-                study_id=pk, confirmed=request.POST.get("sum", ""), follow_up=BACK.name, user=user
+                study_id=pk,
+                follow_up=BACK.name,
+                need=need_of(study, BACK),
+                user=user,
+                **agreed_spending(request),
             ),
             "Published. Those who are due can take part now.",
         ),
@@ -184,7 +191,14 @@ def _invite(request: HttpRequest, study: Study, user: User) -> HttpResponse:
         seen = whole_number(request.POST.get("seen", ""), most=99_999) or 0
         attempt(
             request,
-            lambda: invite(study_id=study.pk, follow_up=BACK, extra=extra, seen=seen, user=user),
+            lambda: invite(
+                study_id=study.pk,
+                follow_up=BACK,
+                extra=extra,
+                seen=seen,
+                user=user,
+                **agreed_spending(request),
+            ),
             lambda row: f"Places added. The follow-up now has {row.places} places.",
         )
         return back
@@ -192,15 +206,17 @@ def _invite(request: HttpRequest, study: Study, user: User) -> HttpResponse:
         client = connect(study.pk)
         extra, seen = newly_due(study, BACK, client)
         row = row_of(study, BACK)
-        cost = client.calculate_cost(reward=row.reward, places=extra) if row and extra else 0
+        asked = None
+        if row is not None and extra:
+            need = need_of(study, BACK, extra)
+            _, asked = publication.look_at_places(row, extra=extra, need=need)
     except ProlificError as error:
         messages.error(request, str(error))
         return back
-    if not extra:
+    if asked is None:
         messages.info(request, "Everybody who is due has a place already.")
         return back
-    total = format_money(cost, study.currency)
-    context = {"study": study, "extra": extra, "seen": seen, "total": total}
+    context = {"study": study, "extra": extra, "seen": seen, "spending": asked}
     return render(request, "annotation/researcher/second_visit_places.html", context)
 
 

@@ -28,6 +28,7 @@ from annotation.prolific.launch.launch_plan import (
 )
 from annotation.prolific.launch.publication import add_places
 from annotation.prolific.settle.proposals import FollowUp
+from annotation.prolific.spending import Need
 from annotation.prolific.sync.sync import is_watched, page_client
 from studies.models import Study
 from studies.services.studies import record
@@ -162,21 +163,50 @@ def newly_due(study: Study, follow_up: Return, client: ProlificClient) -> tuple[
     return max(0, len(wanted) - row.places), row.places
 
 
+def need_of(study: Study, follow_up: Return, people: int | None = None) -> Need:
+    """How many people the follow-up needs: by default those who are due now."""
+    due = len(_ids(follow_up.due(study))) if people is None else people
+    are = "1 person is" if due == 1 else f"{due:,} people are"
+    return Need(due, f"{are} due for their {follow_up.name} and {_HAVE[due == 1]} no place yet.")
+
+
+_HAVE = {True: "has", False: "have"}
+
+
 def invite(
-    *, study_id: int, follow_up: Return, extra: int, seen: int, user: User | None = None
+    *,
+    study_id: int,
+    follow_up: Return,
+    extra: int,
+    seen: int,
+    confirmed: str = "",
+    beyond: bool = False,
+    user: User | None = None,
 ) -> ProlificStudy:
     """Admit those who became due since, with the `extra` places whose cost a user saw.
 
-    Repeating it after a crash adds nobody and no place twice. Raises `NotAllowed`, `ProlificError`.
+    Repeating it after a crash adds nobody and no place twice. Raises `NotAllowed`, also by the rule
+    of `Spending` with what `confirmed` and `beyond` say, and `ProlificError`.
     """
     study = Study.objects.get(pk=study_id)
     client = connect(study_id)
     with claimed(study_id, client):
         row = _published(study, follow_up, client)
         people = set(_ids(follow_up.due(study)))
-        if new := sorted(people - group_members(client, row.group_id)):
+        members = group_members(client, row.group_id)
+        need = need_of(study, follow_up, max(0, len(people | members) - row.places))
+        if new := sorted(people - members):
             add_to_group(client, row.group_id, new)
-    return add_places(study_id=study_id, extra=extra, label=follow_up.name, seen=seen, user=user)
+    return add_places(
+        study_id=study_id,
+        extra=extra,
+        label=follow_up.name,
+        seen=seen,
+        confirmed=confirmed,
+        beyond=beyond,
+        need=need,
+        user=user,
+    )
 
 
 def _published(study: Study, follow_up: Return, client: ProlificClient) -> ProlificStudy:

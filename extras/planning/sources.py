@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 def items_for_people(study: Study) -> int:
     """The items that annotators answer; in a draft, which has no seats yet, all items.
 
-    A whole set on one screen counts as one.
+    A whole set on one screen counts as one. Before items are imported, the number of a preset.
     """
-    return study.human_sample or main_items(study).count()
+    there, asked = main_items(study).count(), study.human_sample
+    return min(asked, there) if asked and there else asked or there
 
 
 def main_items(study: Study) -> QuerySet[Item]:

@@ -69,6 +69,8 @@ def on_launch(study: Study) -> Iterator[MonitorCard]:
     job = forecast_of(study.pk)
     sizes = sizes_context(study, planned=items_for_people(study))
     context = {"study": study, "job": job, "margin": study.equivalence_margin * 100, "size": sizes}
+    # The cost that Prolific calculates is the one price of the page.
+    context["has_price"] = study.entry == Study.Entry.PROLIFIC
     if job is not None and job.result:
         context |= what_if_context(job.result)
     yield MonitorCard("forecast", "planning/_launch.html", context)

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Q, Sum
 
-from annotation.content.consent_versions import promised_to
+from annotation.content.consent_versions import promised_to, terms_of_versions
 from annotation.models import BonusPayment, ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific.api import types
 from annotation.prolific.api.client import ProlificClient, connect
@@ -153,7 +153,12 @@ def ledger_of(study: Study) -> MoneyLedger:
         .prefetch_related("lines__submission__annotator")
     )
     screen_out = plan_of(study).screen_out_pay
-    rewards = [_reward(study, one, screen_out) for one in submissions if one.status in _PAID]
+    agreed = terms_of_versions(study)
+    rewards = [
+        _reward(one, promised_to(study, one, agreed), screen_out)
+        for one in submissions
+        if one.status in _PAID
+    ]
     entries = [
         *(_reservation(one) for one in reservations),
         *rewards,
@@ -191,10 +196,15 @@ def _reservation(one: ProlificReservation) -> LedgerEntry:
     )
 
 
-def _reward(study: Study, one: ProlificSubmission, screen_out: int | None) -> LedgerEntry:
-    """What somebody was paid; for being screened out, the amount that the launch plan fixed."""
-    currency, promised = promised_to(study, one)
-    paid = {types.APPROVED: promised, types.SCREENED_OUT: screen_out}
+def _reward(
+    one: ProlificSubmission, promise: tuple[str, int], screen_out: int | None
+) -> LedgerEntry:
+    """What somebody was paid; for being screened out, the amount that the launch plan fixed.
+
+    An approval pays Prolific's reward. What the consent promised beyond it is a bonus.
+    """
+    currency, promised = promise
+    paid = {types.APPROVED: one.prolific_study.reward or promised, types.SCREENED_OUT: screen_out}
     amount = paid.get(one.status)
     note = "Prolific does not state how much was paid" if amount is None else ""
     return LedgerEntry(
@@ -351,7 +361,7 @@ def _bonuses_by_person(
             f"Bonuses of {_who(one)}",
             paid.get(one.pk, 0),
             sum(one.bonuses),
-            promised_to(study, one)[0],
+            one.prolific_study.paid_in,
         )
         for one in submissions
     ]

@@ -25,6 +25,7 @@ from judging.worker.endpoints import SealedKey, seal
 from studies.models import Study
 from studies.services.studies import record
 
+_FOUND = ("reply_form", "test_problem")  # what a test finds out
 _SEALED = ("sealed_key", "sealed_headers")
 _NAME_TAKEN = FailureReason(
     "name_taken", "{field}: there is a judge “{value}” already. Use another name."
@@ -53,7 +54,7 @@ class OutdatedJudge(BadJudge):
 
 def version_of(judge: Judge) -> str:
     """Equal as long as nobody changes the judge; what a test finds out is no change."""
-    fields = [field for field in judge._meta.concrete_fields if field.name != "reply_form"]
+    fields = [field for field in judge._meta.concrete_fields if field.name not in _FOUND]
     values = [str(getattr(judge, field.attname)) for field in fields]
     return hashlib.sha256("\0".join(values).encode()).hexdigest()
 

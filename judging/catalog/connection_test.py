@@ -162,7 +162,11 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
             judge.reply_form = found
     if options := next((test.found for test in (first, *others) if test.found), None):
         keep_found(judge, options)
-    return replace(first, others=others)
+    tested = replace(first, others=others)
+    problems = [test.problem for test in (first, *others) if test.problem]
+    judge.test_problem = problems[0][:200] if problems else ""
+    Judge.objects.filter(pk=judge.pk).update(test_problem=judge.test_problem)
+    return tested
 
 
 def _test_at(

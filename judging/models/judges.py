@@ -100,6 +100,14 @@ class Judge(models.Model):
         editable=False,
         help_text="The way in which a test got structured replies, and when.",
     )
+    test_problem = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="What failed in the last test; empty if it passed or there was none.",
+    )
     probabilities = models.CharField(
         max_length=10,
         choices=Probabilities,

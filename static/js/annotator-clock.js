@@ -2,6 +2,11 @@
 
 /** Put the time of a <time data-clock="… {time} …"> into its sentence; `data-dated`: with the day. */
 export function showClock(place) {
+  const isDated = "dated" in place.dataset;
+  // A browser that hides where it is says UTC: then the minutes that the page states are right.
+  if (!isDated && new Intl.DateTimeFormat().resolvedOptions().timeZone === "UTC") {
+    return;
+  }
   const moment = new Date(place.dateTime);
   const isToday = moment.toDateString() === new Date().toDateString();
   const day = { day: "numeric", month: "long", year: "numeric" };
@@ -9,7 +14,7 @@ export function showClock(place) {
     hour: "numeric",
     minute: "2-digit",
     timeZoneName: "short",
-    ...(isToday && !("dated" in place.dataset) ? {} : day),
+    ...(isToday && !isDated ? {} : day),
   }).format(moment);
   place.textContent = place.dataset.clock.replace("{time}", time);
 }

@@ -156,6 +156,19 @@ class Study(models.Model):
         help_text="Whether people see the Markdown of responses as its layout.",
     )
 
+    pause_when_full = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Whether recruiting on Prolific is paused when all answers are in.",
+    )
+    starts_per_hour = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MaxValueValidator(1_000_000)],
+        help_text="How many people may start from one network address within an hour; 0: no limit, "
+        "empty: the usual one of the way to enter.",
+    )
+
     minutes = models.PositiveSmallIntegerField(default=20, validators=[MinValueValidator(1)])
     reward = models.PositiveIntegerField(default=450, help_text="Minor units, for example cents.")
     currency = models.CharField(

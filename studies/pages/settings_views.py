@@ -30,6 +30,7 @@ from studies.services.settings import (
     READING_FIELDS,
     extras_of_preset,
     fixed_settings,
+    locked_settings,
     save_settings,
 )
 from studies.services.studies import create_study
@@ -56,6 +57,7 @@ GROUPS = (
     ),
     ("Number of answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
     ("Time and pay", ("minutes", "pay", "currency")),
+    ("Recruiting", ("pause_when_full", "starts_per_hour")),
     ("The items", ("licence",)),
     ("Analysis", ("certainty_threshold", "equivalence_margin")),
     ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy", "machine_signs")),
@@ -85,6 +87,8 @@ _LABELS = {
     "items_per_annotator": "Items per annotator",
     "annotations_per_item": "Answers per item",
     "human_sample": "Number of items for annotators",
+    "pause_when_full": "Pause recruiting on Prolific when all answers are in",
+    "starts_per_hour": "Starts from one network address within an hour",
     "minutes": "Duration in minutes",
     "currency": "Currency",
     "certainty_threshold": "High-certainty threshold",
@@ -125,6 +129,12 @@ _HINTS = {
     "Annotators see them above the responses. Judges see them only in the setting “criteria”.",
     "human_sample": "Drawn at random within topics, or by a judge’s certainty (Items, “For "
     "annotators”). Leave empty for all items. Judges can always answer all items.",
+    "pause_when_full": "Anybody who came afterwards would be paid for answers that the study does "
+    "not need. The places of a full quota group are paused if each group has its own study.",
+    "starts_per_hour": "A script that opens the link again and again could take every seat. A "
+    "class in one room has one address, so enter more than its students. Returning is never "
+    "limited, nor are people on a list. Leave empty for the usual limit: 200 by an open link, and "
+    "2,000 by Prolific’s links. 0 means no limit.",
     "minutes": "Sets the hourly pay, the time limit and the number of attention checks.",
     "currency": "Three letters, for example USD.",
     "certainty_threshold": "From 1 to 100. The report compares answers above and below it.",
@@ -222,7 +232,9 @@ class SettingsForm(forms.ModelForm):
             self.initial.setdefault(name, values[name])
         fixed = () if self.is_new else ("slug", *fixed_settings(study))
         for name in fixed:
-            self.fields[name].disabled = True
+            self.fields[_field_of(name)].disabled = True
+        for name, why in () if self.is_new else locked_settings(study).items():
+            self.fields[_field_of(name)].help_text += f" {why}"
         for name in READING_FIELDS if study.frozen_at else ():
             self.fields[name].help_text += _LATE
 
@@ -290,6 +302,11 @@ class SettingsForm(forms.ModelForm):
         """The changed settings, under the names of the study's fields."""
         changed = [name for name in self.changed_data if name != "version"]
         return [{"pay": "reward", "licence": "source"}.get(name, name) for name in changed]
+
+
+def _field_of(name: str) -> str:
+    """The form's field for a field of the study."""
+    return "pay" if name == "reward" else name
 
 
 def _languages(current: str) -> list[tuple[str, str]]:

@@ -350,7 +350,8 @@ def copy(request: HttpRequest, slug: str) -> HttpResponse:
     form = CopyForm(request.POST)
     if form.is_valid():
         try:
-            made = copy_study(study_id=study.pk, by=user, **form.cleaned_data)
+            # A copy has no answers, so nobody in it is simulated yet.
+            made = copy_study(study_id=study.pk, by=user, is_simulated=False, **form.cleaned_data)
         except StudyError as error:
             form.add_error("slug", str(error))
         except ValidationError as error:

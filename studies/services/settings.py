@@ -109,11 +109,31 @@ READ_OTHERWISE = "read otherwise after the first answer"
 NEEDED: Kind[Callable[[Study, Collection[str]], Iterable[str]]] = Kind("holdings", "needed")
 
 
+@dataclass(frozen=True)
+class SettingsLock:
+    """Settings that the apps above fix; `why` is the reason in a sentence, empty while they can
+    change."""
+
+    name: str
+    fields: tuple[str, ...]
+    why: Callable[[Study], str]
+
+
+LOCKS: Kind[SettingsLock] = Kind("holdings", "locked_settings")
+
+
+def locked_settings(study: Study) -> dict[str, str]:
+    """The settings that an app above has fixed, with the reason."""
+    found = [(lock, lock.why(study)) for lock in LOCKS]
+    return {name: why for lock, why in found if why for name in lock.fields}
+
+
 def fixed_settings(study: Study) -> tuple[str, ...]:
     """The settings that can no longer change, because annotators have seen their effect."""
+    locked = tuple(locked_settings(study))
     if study.frozen_at is not None:
-        return FROZEN_FIELDS
-    return ("set_display",) if has_begun(study) else ()
+        return (*FROZEN_FIELDS, *locked)
+    return ("set_display", *locked) if has_begun(study) else locked
 
 
 @transaction.atomic
@@ -146,6 +166,8 @@ def save_settings(
             f"“{study.slug}” has answers, so these settings cannot change: {', '.join(fixed)}. "
             "Nothing was saved. Create a new study to use other settings."
         )
+    if promised := [why for name, why in locked_settings(locked).items() if name in changed]:
+        raise FrozenStudy(f"{promised[0]} Nothing was saved.")
     if "set_display" in changed:
         _check_set_display(locked)
     if "extras" in changed and (

@@ -157,6 +157,12 @@ def record(study: Study, event: str, *, user: User | None = None, **detail: Any)
     return StudyLog.objects.create(study=study, user=user, event=event, detail=detail)
 
 
+def mark_simulated(*, study_id: int, user: User | None = None) -> None:
+    """Label a study that gets simulated people everywhere; it never recruits real ones."""
+    if Study.objects.filter(pk=study_id, is_simulated=False).update(is_simulated=True):
+        record(Study.objects.get(pk=study_id), "simulated people", user=user)
+
+
 # The log event. Logs of existing studies contain this text; do not change it.
 OPENED_DESPITE = "opened in spite of advice"
 

@@ -188,9 +188,45 @@ def test_a_forged_header_allows_no_more_starts(study, settings):
     assert Annotator.objects.count() == 3
 
 
-def test_invented_ids_have_the_limit_of_an_open_link(settings):
-    settings.LINK_STARTS_PER_HOUR = 3
-    study = make_study(entry="prolific")
+@pytest.mark.parametrize("entry", ["link", "prolific", "list"])
+def test_a_class_in_one_room_can_start_and_come_back(entry):
+    study = make_study(entry=entry)
+    for number in range(150):
+        study.invitations.create(key=f"{number:024x}")
+    began = []
+    for number in range(150):
+        client, first = start(study) if entry == "link" else (Client(), None)
+        first = first or with_id(study, f"{number:024x}", client=client)
+        began.append((client, first.status_code))
+
+    assert {code for _, code in began} == {303 if entry == "link" else 302}
+    # The limit is lowered while they work: nobody who began is refused.
+    study.starts_per_hour = 1
+    study.save()
+    for client, _ in began[:5]:
+        assert client.get(f"/s/{study.slug}/").status_code in (302, 303)
+        assert client.get(f"/s/{study.slug}/consent/").status_code == 200
+
+
+@pytest.mark.parametrize("entry", ["link", "prolific"])
+def test_a_study_sets_its_own_limit_and_says_when_to_come_back(entry, settings):
+    settings.LINK_STARTS_PER_HOUR = 1
+    study = make_study(entry=entry, starts_per_hour=4)
+    refused = None
+    for number in range(5):
+        refused = start(study)[1] if entry == "link" else with_id(study, f"{number:024x}")
+
+    assert study.annotators.count() == 4
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "3600")
+    assert "Please wait 60 minutes" in refused.content.decode()
+    study.starts_per_hour = 0
+    study.save()
+    again = start(study)[1] if entry == "link" else with_id(study, f"{9:024x}")
+    assert again.status_code in (302, 303)
+
+
+def test_invented_ids_have_a_limit_too():
+    study = make_study(entry="prolific", starts_per_hour=3)
 
     found = [with_id(study, f"{number:024x}") for number in range(6)]
 
@@ -200,18 +236,16 @@ def test_invented_ids_have_the_limit_of_an_open_link(settings):
     assert Annotator.objects.count() == 3
 
 
-def test_invented_ids_from_many_addresses_meet_the_limit_of_the_study(settings):
-    settings.LINK_STARTS_PER_HOUR = 1
-    study = make_study(entry="prolific")
+def test_invented_ids_from_many_addresses_meet_the_limit_of_the_study():
+    study = make_study(entry="prolific", starts_per_hour=1)
 
     found = [with_id(study, f"{n:024x}", f"198.51.100.{n}").status_code for n in range(1, 24)]
 
     assert found == [302] * 20 + [429] * 3
 
 
-def test_the_ids_of_a_list_are_not_found_by_trying(settings):
-    settings.LINK_STARTS_PER_HOUR = 3
-    study = make_study(entry="list")
+def test_the_ids_of_a_list_are_not_found_by_trying():
+    study = make_study(entry="list", starts_per_hour=3)
     study.invitations.create(key="student-7")
 
     tried = [with_id(study, f"student-{number}").status_code for number in (1, 2, 3, 7)]
@@ -220,8 +254,10 @@ def test_the_ids_of_a_list_are_not_found_by_trying(settings):
     assert with_id(study, "student-7", "203.0.113.5").status_code == 302
 
 
-def with_id(study, pid, address="198.51.100.7"):
-    return Client(REMOTE_ADDR=address).get(f"/s/{study.slug}/?PROLIFIC_PID={pid}&SESSION_ID=s{pid}")
+def with_id(study, pid, address="198.51.100.7", client=None):
+    client = client or Client()
+    url = f"/s/{study.slug}/?PROLIFIC_PID={pid}&SESSION_ID=s{pid}"
+    return client.get(url, REMOTE_ADDR=address)
 
 
 def test_returning_is_not_a_start(study, settings):

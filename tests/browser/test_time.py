@@ -23,7 +23,7 @@ def leave(left: timedelta) -> None:
 
 
 def test_the_notice_appears_on_a_page_that_stays_open_and_more_time_takes_it_away(open_page, study):
-    page = open_page()
+    page = open_page(timezone_id="Asia/Tokyo")
     page.clock.install()
     enter_items(page, study)
     leave(timedelta(minutes=25))
@@ -59,6 +59,17 @@ def test_the_notice_keeps_the_rules_and_works_without_javascript(open_page, stud
 
     expect(page.locator("#extend")).to_be_hidden()
     assert page.url.endswith("/task/1/")
+
+
+def test_a_browser_that_hides_its_time_zone_shows_minutes_and_no_foreign_time(open_page, study):
+    page = open_page(timezone_id="UTC")
+    enter_items(page, study)
+    leave(timedelta(minutes=5))
+
+    page.goto(f"/s/{study.slug}/pause/")
+
+    expect(page.locator("main time, .deadline time").last).to_contain_text("minutes")
+    assert "UTC" not in page.inner_text("body")
 
 
 def test_a_time_of_day_carries_its_zone(open_page, study):

@@ -26,6 +26,8 @@ SETTINGS: dict[str, Any] = {
     "phone_features": "age",
     "show_markdown": True,
     "allow_translation": False,
+    "pause_when_full": False,
+    "starts_per_hour": 40,
     "minutes": 7,
     "reward": 210,
     "currency": "GBP",

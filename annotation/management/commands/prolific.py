@@ -8,7 +8,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.content.consent_versions import promised_to
 from annotation.errors import AnnotationError
 from annotation.models import BonusPayment, ProlificStudy, Recruitment
 from annotation.prolific import money
@@ -32,6 +31,7 @@ from annotation.prolific.settle.proposals import (
     settlement,
     totals,
 )
+from annotation.prolific.spending import BeyondNeed, Spending
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import subscribe
 from studies.management.terminal import find_study
@@ -192,6 +192,12 @@ def _devices(text: str) -> dict[str, Any]:
     return {"devices": chosen}
 
 
+def _add_beyond(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--beyond-need", action="store_true", help="buy more places than the study needs"
+    )
+
+
 _PAUSED = ("pause", "start", "stop")
 # When run again, these first look for the result of an earlier call.
 _LOOKS_ITSELF = ("launch", "forget", "webhooks")
@@ -221,12 +227,14 @@ class Command(BaseCommand):
         publish.add_argument(
             "--at", metavar="TIME", help="later, for example 2026-12-31T09:30+00:00 (default UTC)"
         )
+        _add_beyond(publish)
         add("unschedule", "cancel a scheduled publication")
         for name in _PAUSED:
             add(name, f"{name} recruitment")
         places = add("places", "show the cost of more places and add them")
         places.add_argument("extra", type=int, metavar="N")
         places.add_argument("--group", default="", help="quota group, if each has its own study")
+        _add_beyond(places)
         add("refill", "reopen the study to refill returned places")
         add("sync", "read everything from Prolific")
         add("forget", "delete an unpublished draft here and on Prolific")
@@ -260,6 +268,8 @@ class Command(BaseCommand):
             ) from None
         except LaunchRefused as error:
             raise CommandError("\n".join(error.problems)) from error
+        except BeyondNeed as error:
+            raise CommandError(f"{error} To buy them all the same, add --beyond-need.") from error
         except ChooseWorkspace as error:
             raise CommandError(f"{error} Name it with: prolific launch --workspace ID") from error
         except AnnotationError as error:
@@ -274,6 +284,16 @@ class Command(BaseCommand):
         if options["yes"]:
             return True
         return input(f"{question} Type yes: ").strip().lower() == "yes"
+
+    def _typed(self, asked: Spending, question: str, options: dict[str, Any]) -> str:
+        """Show what a press spends and why; the amount as typed, which --yes types itself."""
+        balance = f"The workspace has {asked.held}." if asked.held else asked.balance_problem
+        self.stdout.write(f"{asked.need.why} {balance}".rstrip())
+        if options["yes"]:
+            return asked.plain
+        if asked.must_type:
+            return input(f"{question} Type {asked.plain} to confirm: ")
+        return asked.plain if self._confirmed(question, options) else ""
 
     def _launch(self, study: Study, options: dict[str, Any]) -> None:
         is_made = ProlificStudy.objects.filter(study=study).exists()
@@ -316,15 +336,14 @@ class Command(BaseCommand):
             raise LaunchRefused(preview.blocking)
 
     def _publish(self, study: Study, options: dict[str, Any]) -> None:
-        total = publication.cost_of_publishing(study)
+        total, asked, _ = publication.look_at_publishing(study)
         if not total.amount:
             self.stdout.write("Everything is already published.")
             return
-        typed = total.plain
-        if not options["yes"]:
-            typed = input(f"Publishing spends {total}. Type {total.plain} to confirm: ")
+        beyond = options["beyond_need"]
         at = _moment(options["at"]) if options["at"] else None
-        rows = publication.publish(study_id=study.pk, confirmed=typed, at=at)
+        typed = self._typed(asked, f"Publishing spends {total}.", options)
+        rows = publication.publish(study_id=study.pk, confirmed=typed, beyond=beyond, at=at)
         if at is not None:
             self.stdout.write(f"Scheduled for {at:%Y-%m-%d %H:%M %Z}.")
             return
@@ -348,11 +367,19 @@ class Command(BaseCommand):
         row = ProlificStudy.objects.filter(study=study, label=group).first()
         if row is None or extra < 1:
             raise CommandError("This study is not on Prolific, or the number is below 1.")
-        seen, total = publication.cost_of_places(row, extra=extra)
-        question = f"Increase the places from {seen} to {seen + extra} for {total}?"
-        if not self._confirmed(question, options):
+        seen, asked = publication.look_at_places(row, extra=extra)
+        question = f"Increase the places from {seen} to {seen + extra} for {asked}?"
+        typed = self._typed(asked, question, options)
+        if not typed:
             raise CommandError("No places were added.")
-        row = publication.add_places(study_id=study.pk, extra=extra, label=group, seen=seen)
+        row = publication.add_places(
+            study_id=study.pk,
+            extra=extra,
+            label=group,
+            seen=seen,
+            confirmed=typed,
+            beyond=options["beyond_need"],
+        )
         self.stdout.write(f"Places: {row.places:,}.")
 
     def _refill(self, study: Study, options: dict[str, Any]) -> None:
@@ -402,7 +429,7 @@ class Command(BaseCommand):
         found = settlement(study)
         rows = found.rows
         for row in rows:
-            currency, _ = promised_to(study, row.submission)
+            currency, _ = row.amount
             bonus = f"  bonus {format_money(row.bonus, currency)}" if row.bonus else ""
             self.stdout.write(
                 f"{row.pseudonym:<12} {row.submission.status.lower():<16} "
@@ -423,8 +450,7 @@ class Command(BaseCommand):
         if not rows:
             self.stdout.write("No submissions to approve.")
             return
-        rewards = [promised_to(study, row.submission) for row in rows]
-        total = sums_in_words(rewards, study.currency)
+        total = sums_in_words([row.approval for row in rows], study.currency)
         if not self._confirmed(
             f"Approve {len(rows)} submission{'s' if len(rows) > 1 else ''} for {total}?", options
         ):
@@ -463,11 +489,11 @@ class Command(BaseCommand):
             ready = money.set_up(payment_id=payment.pk)
             total = format_money(ready.total, ready.prolific_study.paid_in)
             people = ready.lines.count()
-            if not self._confirmed(
-                f"Pay {total}, with fees and tax, for {people} bonuses?", options
-            ):
+            question = f"Pay {total}, with fees and tax, for {people} bonuses?"
+            typed = self._typed(money.look_at_payment(ready), question, options)
+            if not typed:
                 raise CommandError(
                     "Not paid. To pay later, run settle --bonuses or use the page Bonuses."
                 )
-            money.pay(payment_id=ready.pk, confirmed=ready.total)
+            money.pay(payment_id=ready.pk, confirmed=ready.total, typed=typed)
             self.stdout.write(f"Paid: {people:,} bonuses, {total} with fees and tax.")

@@ -52,11 +52,7 @@ def read_account(client: ProlificClient, currency: str, workspace: str) -> Accou
 
     Never raises a `ProlificError`: a value that cannot be read is a problem of the account.
     """
-    held, balance_problem = _advice(
-        "The workspace's balance could not be read.",
-        workspace,
-        lambda: client.balance(workspace),
-    )
+    held, balance_problem = _held(client, workspace)
     pay, pay_problem = _advice(
         f"Prolific's recommended pay in {currency} could not be read.",
         workspace,
@@ -73,6 +69,20 @@ def read_account(client: ProlificClient, currency: str, workspace: str) -> Accou
         pay_problem=pay_problem,
         balance_problem=balance_problem,
     )
+
+
+def read_balance(client: ProlificClient, workspace: str, currency: str) -> tuple[int | None, str]:
+    """What the workspace has now in minor units, or None and a sentence with the reason."""
+    held, problem = _held(client, workspace)
+    balance, wallet_currency = held or (None, currency)
+    if wallet_currency not in ("", currency):
+        return None, f"The workspace's balance is in {wallet_currency}, not in {currency}."
+    return balance, problem
+
+
+def _held(client: ProlificClient, workspace: str) -> tuple[tuple[int | None, str] | None, str]:
+    words = "The workspace's balance could not be read."
+    return _advice(words, workspace, lambda: client.balance(workspace))
 
 
 def _advice(words: str, workspace: str, read: Callable[[], Read]) -> tuple[Read | None, str]:

@@ -28,7 +28,9 @@ from annotation.prolific.launch.launch_plan import (
     PAPER_PAY_PER_HOUR,
     LaunchPlan,
     Workspace,
+    label_for,
     payload,
+    question_of,
     with_project,
     workspace_of,
 )
@@ -90,6 +92,42 @@ def save_plan(
     recruitment.save(update_fields=["plan", "account"])
     record(study, "recruitment plan", user=user)
     return recruitment
+
+
+def may_balance(study: Study) -> bool:
+    """Whether the plan can still be balanced: no draft was created from it."""
+    is_recruited = ProlificStudy.objects.filter(study=study).exists()
+    return study.entry == Study.Entry.PROLIFIC and not is_recruited
+
+
+def balance_by_groups(*, study_id: int, user: User | None = None) -> list[str]:
+    """Balance the plan by the study's quota groups, whose places it then requests.
+
+    Returns the keys of the questions for which no filter is known. Raises `NotAllowed`.
+    """
+    study = Study.objects.get(pk=study_id)
+    plan, left = plan_of(study), []
+    groups = [group for group in study.quota_groups.all() if group.target]
+    balance = dict(plan.balance)
+    for question in study.demographic_questions.all():
+        key = question.key
+        values = {group.criteria[key] for group in groups if key in group.criteria}
+        if not values or key in plan.matches:
+            continue
+        labels_of = {o["value"]: o["label"] for o in question.options if o["value"] in values}
+        filter_id = next((one for one in PAPER.balance if question_of(one, {key})), "")
+        offered = PAPER.balance.get(filter_id, [])
+        found = [
+            label
+            for label in offered
+            if any(label_for(text, [label]) for each in labels_of.items() for text in each)
+        ]
+        if len(found) > 1:
+            balance[filter_id] = found
+        else:
+            left.append(question.label)
+    save_plan(study_id=study_id, plan=replace(plan, balance=balance, places=None), user=user)
+    return left
 
 
 @transaction.atomic

@@ -28,6 +28,7 @@ from annotation.prolific.api.types import (
     FilterSet,
     WantedFilter,
 )
+from annotation.seats.assignment import items_shown
 from annotation.seats.flow import codes_of, time_limit
 from studies.models import Item, Study
 
@@ -299,7 +300,7 @@ def allowed_minutes(study: Study) -> int:
 def description(study: Study) -> str:
     """The description that Prolific shows before anyone takes a place."""
     task = (
-        f"You read {study.items_per_annotator} short questions with two responses each and choose "
+        f"You read {items_shown(study)} short questions with two responses each and choose "
         "the one that a described person would choose."
     )
     if study.ask_certainty:

@@ -3,20 +3,21 @@
 Repeating a request for places after a crash adds these places only once.
 """
 
+import contextlib
 import dataclasses
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.balance import read_account
 from annotation.prolific.api.claims import claimed
-from annotation.prolific.api.client import ProlificClient, connect
+from annotation.prolific.api.client import ProlificClient, connect, is_local
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import (
+    ACTIVE,
     COMPLETED,
     SCHEDULED,
     UNPUBLISHED,
@@ -30,16 +31,24 @@ from annotation.prolific.launch.launch_plan import (
     content_warnings,
     workspace_of,
 )
-from annotation.prolific.launch.open_places import RESTING, good_submissions
+from annotation.prolific.launch.open_places import (
+    PAUSED_FULL,
+    RESTING,
+    good_submissions,
+    need_of_drafts,
+    need_of_places,
+    rows_without_need,
+)
 from annotation.prolific.launch.targeting import (
     planned_targeting,
     resolve_drafts,
     targeting_of,
 )
 from annotation.prolific.money import note_reservation
+from annotation.prolific.spending import Need, Spending, spending
 from studies.models import Study
 from studies.money import format_money, major_units
-from studies.services.studies import StateNote, record
+from studies.services.studies import StateNote, mark_simulated, record
 from studies.statements import clock
 
 
@@ -109,6 +118,41 @@ def cost_of_publishing(study: Study, *, follow_up: str = "") -> Sum:
     return _sum(study, _costs(client, _drafts(client, study, follow_up)))
 
 
+def look_at_publishing(
+    study: Study, *, follow_up: str = "", need: Need | None = None
+) -> tuple[Sum, Spending, Workspace]:
+    """What publishing spends: its parts, the need and the balance, and the workspace that pays."""
+    client = connect(study.pk)
+    drafts = _drafts(client, study, follow_up)
+    recruitment = Recruitment.objects.select_related("study").get(study=study)
+    workspace = workspace_of(recruitment, client)
+    total = _sum(study, _costs(client, drafts))
+    asked = _spending_on_drafts(client, study, recruitment, workspace, drafts, total, need)
+    return total, asked, workspace
+
+
+def _spending_on_drafts(
+    client: ProlificClient,
+    study: Study,
+    recruitment: Recruitment,
+    workspace: Workspace,
+    drafts: Sequence[tuple[ProlificStudy, RemoteStudy]],
+    total: Sum,
+    need: Need | None,
+) -> Spending:
+    rows = [row for row, _ in drafts]
+    return spending(
+        client,
+        study,
+        total.amount,
+        total.currency,
+        need or need_of_drafts(study, LaunchPlan.of(recruitment.plan), rows),
+        people=sum(remote.places for _, remote in drafts),
+        spent=0,  # on these drafts, so that the amount of publishing is always typed
+        workspace=(workspace.id, workspace.title),
+    )
+
+
 def _drafts(
     client: ProlificClient, study: Study, follow_up: str
 ) -> list[tuple[ProlificStudy, RemoteStudy]]:
@@ -148,17 +192,20 @@ def publish(
     *,
     study_id: int,
     confirmed: str,
+    beyond: bool = False,
     at: dt.datetime | None = None,
     follow_up: str = "",
+    need: Need | None = None,
     user: User | None = None,
 ) -> list[ProlificStudy]:
     """Publish the drafts and spend the money; `confirmed` is the sum that a user typed.
 
-    With `at`, Prolific publishes them at that time and takes the money then.
+    With `at`, Prolific publishes them at that time and takes the money then. A follow-up brings its
+    own `need`; with `beyond`, more places than the need are meant.
 
-    The sum counts the unpublished drafts; without any, nothing is done. Raises `NotAllowed` if the
-    sum differs, if the study takes no answers, or if a draft differs from the plan, for example
-    because Prolific dropped a filter.
+    The sum counts the unpublished drafts; without any, nothing is done. Raises `NotAllowed` by the
+    rule of `Spending`, if the study takes no answers, or if a draft differs from the plan, for
+    example because Prolific dropped a filter.
     """
     study = Study.objects.get(pk=study_id)
     if study.state != Study.State.OPEN and not follow_up:
@@ -172,17 +219,14 @@ def publish(
             return _bound(study, follow_up)
         costs = _costs(client, drafts)
         total = _sum(study, costs)
-        if not _is_sum(confirmed, total):
-            raise NotAllowed(f"Publishing costs {total}. Type {total.plain} to confirm.")
         workspace = workspace_of(recruitment, client)
         if not follow_up:
             _compare(client, study, recruitment, workspace, drafts)
-        balance = read_account(client, study.currency, workspace.id).balance
-        if balance is not None and balance < total.amount:
-            held = format_money(balance, total.currency)
-            raise NotAllowed(
-                f"Publishing costs {total}, but the balance is {held}. Add money on Prolific."
-            )
+        _spending_on_drafts(client, study, recruitment, workspace, drafts, total, need).check(
+            confirmed=confirmed, beyond=beyond
+        )
+        if is_local():
+            mark_simulated(study_id=study.pk, user=user)
         if at is not None:
             for row in costs:
                 _transition(client, row, "SCHEDULE_PUBLISH", unless=UNPUBLISHED, at=at)
@@ -202,11 +246,6 @@ def scheduled_at(study: Study) -> dt.datetime | None:
     """When the study is published, by its last schedule."""
     last = study.log.filter(event=SCHEDULED_EVENT).order_by("-pk").first()
     return dt.datetime.fromisoformat(last.detail["at"]) if last else None
-
-
-def _is_sum(typed: str, total: Sum) -> bool:
-    digits = "".join(sign for sign in typed if sign.isdigit() or sign in ".,").replace(",", "")
-    return digits == total.plain
 
 
 def _compare(
@@ -276,13 +315,16 @@ def _change(
 ) -> list[ProlificStudy]:
     """Do the action on each of the study's rows for which it is possible; return these rows."""
     client = connect(study.pk)
-    changed = []
+    changed: list[ProlificStudy] = []
+    unneeded = _unneeded(study)
     with claimed(study.pk, client):
         for row in _bound(study, follow_up):
             mirror(row, client.study(str(row.prolific_id)))
             cancels = row.status == SCHEDULED and action != "START"
             sent = "CANCEL_PUBLISH" if cancels else action
             if row.status in _WAYS[sent]:
+                if sent == "START" and row in unneeded:
+                    raise NotAllowed(NOBODY_NEEDED)
                 _transition(client, row, sent, unless=row.status)
                 changed.append(row)
         if changed:
@@ -290,6 +332,41 @@ def _change(
             done = f"{action.lower()} on Prolific"
             record(study, f"{done}: {follow_up}" if follow_up else done, user=user)
     return changed
+
+
+NOBODY_NEEDED = (
+    "The study needs nobody else: all answers are in, or the quota groups are full. People who "
+    "came now would be paid for answers that it does not need. To recruit more, open more places "
+    "under “Places and quota”, or switch off “Pause recruiting on Prolific when all answers are "
+    "in” in the settings."
+)
+
+
+def _unneeded(study: Study) -> list[ProlificStudy]:
+    """The rows that must not recruit, because nobody else is needed there."""
+    if not study.pause_when_full:
+        return []
+    return rows_without_need(study, ProlificStudy.objects.filter(study=study))
+
+
+def pause_full(*, study_id: int) -> int:
+    """Pause recruiting where nobody else is needed; return how many studies were paused.
+
+    A change that is in progress comes first: the next reading tries again.
+    """
+    study = Study.objects.get(pk=study_id)
+    active = ProlificStudy.objects.filter(study=study, status=ACTIVE)
+    if not active.exists() or not any(row.status == ACTIVE for row in _unneeded(study)):
+        return 0
+    client, paused = connect(study_id), 0
+    with contextlib.suppress(NotAllowed), claimed(study_id, client):
+        for row in _unneeded(study):
+            mirror(row, client.study(str(row.prolific_id)))
+            if row.status == ACTIVE:
+                _transition(client, row, "PAUSE", unless=ACTIVE)
+                record(study, PAUSED_FULL, group=row.label)
+                paused += 1
+    return paused
 
 
 def note_returns_seen(*, study_id: int) -> int:
@@ -346,20 +423,26 @@ def add_places(
     extra: int,
     label: str = "",
     seen: int | None = None,
+    confirmed: str = "",
+    beyond: bool = False,
+    need: Need | None = None,
     user: User | None = None,
 ) -> ProlificStudy:
     """Add places: read their number, add, write the absolute number; one request at a time.
 
-    `seen` is the number when a user agreed to the cost, from `cost_of_places`. If there are already
+    `seen` is the number when a user agreed to the cost, from `look_at_places`. If there are already
     `extra` more, they were added before and are not added again. The request is stored before it is
-    sent: after a crash, the same call ends at the same number. Raises `NotAllowed`,
+    sent: after a crash, the same call ends at the same number.
+
+    `confirmed` is the amount that a user typed; with `beyond`, more places than the need are meant.
+    A follow-up brings its own `need`. Raises `NotAllowed`, also by the rule of `Spending`, and
     `ProlificError`.
     """
     if not 1 <= extra <= 10_000:
         raise NotAllowed("Enter how many places to add, from 1 to 10,000.")
     study = Study.objects.get(pk=study_id)
     client = connect(study_id)
-    with claimed(study_id, client):
+    with claimed(study_id, client) as recruitment:
         row = ProlificStudy.everything.filter(
             study=study, label=label, prolific_id__isnull=False
         ).first()
@@ -376,8 +459,12 @@ def add_places(
             raise NotAllowed(
                 f"There are {remote.places} places now, not {before}. Check the cost again."
             )
-        total = _cost_of_places(client, row, extra)
-        if remote.places != wanted:
+        if remote.places == wanted:
+            total = _cost_of_places(client, row, extra)
+        else:
+            asked = _spending_on_places(client, recruitment, row, extra, need)
+            asked.check(confirmed=confirmed, beyond=beyond)
+            total = asked.amount
             store_request(row, PlacesRequest(before, wanted))
             _set_places(client, row, wanted)
         with transaction.atomic():
@@ -395,6 +482,42 @@ def _cost_of_places(client: ProlificClient, row: ProlificStudy, extra: int) -> i
         return None
 
 
+def _spending_on_places(
+    client: ProlificClient,
+    recruitment: Recruitment,
+    row: ProlificStudy,
+    extra: int,
+    need: Need | None,
+) -> Spending:
+    study, workspace = recruitment.study, workspace_of(recruitment, client)
+    return spending(
+        client,
+        study,
+        client.calculate_cost(reward=row.reward, places=extra),
+        row.paid_in,
+        need or need_of_places(study, row.label),
+        people=extra,
+        workspace=(workspace.id, workspace.title),
+    )
+
+
+def look_at_places(
+    row: ProlificStudy, *, extra: int, need: Need | None = None
+) -> tuple[int, Spending]:
+    """The current number of places, and what `extra` more would spend.
+
+    With an unfinished request for as many, the number is the one before it. Raises `ProlificError`.
+    """
+    client = connect(row.study_id)
+    remote = client.study(str(row.prolific_id))
+    earlier = open_request(row, remote, extra=extra)
+    if earlier is None:
+        mirror(row, remote)
+    recruitment = Recruitment.objects.select_related("study").get(study=row.study_id)
+    asked = _spending_on_places(client, recruitment, row, extra, need)
+    return earlier.before if earlier else remote.places, asked
+
+
 def _set_places(client: ProlificClient, row: ProlificStudy, wanted: int) -> None:
     """Write the number of places; after a lost answer, read whether it was changed."""
     try:
@@ -408,18 +531,6 @@ def _set_places(client: ProlificClient, row: ProlificStudy, wanted: int) -> None
             raise
 
 
-def cost_of_places(row: ProlificStudy, *, extra: int) -> tuple[int, str]:
-    """The current number of places, and in words the cost of `extra` more.
-
-    With an unfinished request for as many, the number is the one before it. Raises `ProlificError`.
-    """
-    client = connect(row.study_id)
-    remote = client.study(str(row.prolific_id))
-    earlier = open_request(row, remote, extra=extra)
-    cost = client.calculate_cost(reward=row.reward, places=extra)
-    return earlier.before if earlier else remote.places, format_money(cost, row.paid_in)
-
-
 def refill(*, study_id: int, user: User | None = None) -> int:
     """Start an ended or paused study with returned places; return how many it refills.
 
@@ -431,11 +542,14 @@ def refill(*, study_id: int, user: User | None = None) -> int:
     if study.state != Study.State.OPEN:
         raise NotAllowed(f"The study is {study.state} here. Open it, then refill its places.")
     client = connect(study_id)
+    unneeded = _unneeded(study)
     started = 0
     with claimed(study_id, client):
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
             short = row.places - good_submissions(row)
+            if row.status in RESTING and short > 0 and row in unneeded:
+                raise NotAllowed(NOBODY_NEEDED)
             if row.status in RESTING and short > 0:
                 _transition(client, row, "START", unless=row.status)
                 started += short

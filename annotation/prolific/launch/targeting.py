@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.models import ProlificStudy
-from annotation.prolific.api.client import ProlificClient
+from annotation.prolific.api.client import ProlificClient, is_local
 from annotation.prolific.api.transport import NotFound, ProlificError
 from annotation.prolific.api.types import (
     GROUP_BLOCKLIST,
@@ -80,14 +80,10 @@ def _of_set(client: ProlificClient, plan: LaunchPlan) -> Resolved:
 
 def _without_related(study: Study, live: list[Filter]) -> list[dict[str, Any]]:
     """The filter that keeps people of related studies from taking a place."""
-    known = (
-        ProlificStudy.objects.filter(
-            study__in=study.related_studies.values("related"),
-            study__is_simulated=study.is_simulated,
-        )
-        .exclude(status__in=["", "UNPUBLISHED"])
-        .order_by("pk")
-    )
+    related = ProlificStudy.objects.filter(study__in=study.related_studies.values("related"))
+    known = related.exclude(status__in=["", "UNPUBLISHED"]).order_by("pk")
+    if not is_local():
+        known = known.filter(study__is_simulated=False)
     ids = [str(row.prolific_id) for row in known if row.prolific_id]
     if not ids or find_filter(STUDY_BLOCKLIST, live) is None:
         return []

@@ -12,10 +12,9 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificSubmission
 from annotation.prolific import money
-from annotation.prolific.api.transport import NotAllowed
+from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.api.types import APPROVED
 from annotation.prolific.money import BonusLine, is_owner, why_not
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
@@ -40,6 +39,7 @@ from annotation.prolific.settle.proposals import (
     settlement,
     sorted_rows,
 )
+from annotation.prolific.spending import Spending
 from studies.models import Study
 from studies.money import format_money, sums_in_words
 from studies.pages.responses import whole_number
@@ -87,7 +87,7 @@ def _chosen(request: HttpRequest, study: Study) -> list[SettlementRow]:
 
 def _bonus_text(study: Study, row: SettlementRow) -> str:
     """The proposed bonus, or the amount that Prolific shows as paid."""
-    currency, _ = promised_to(study, row.submission)
+    currency, _ = row.amount
     if row.bonus:
         return format_money(row.bonus, currency)
     paid = sum(row.submission.bonuses)
@@ -239,9 +239,8 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
         "heading": f"Approve {_people(len(rows))}",
         "rows": rows,
         "count": len(rows),
-        "total": sums_in_words(
-            [promised_to(study, row.submission) for row in rows], study.currency
-        ),
+        "total": sums_in_words([row.approval for row in rows], study.currency),
+        "owed_later": sum(row.amount[1] > row.approval[1] for row in rows),
         "unusual": [row for row in rows if row.action != APPROVE],
     }
     return show(request, study, "approve", context)
@@ -344,6 +343,7 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
             request, prepare, lambda _: "Payment set up. Nothing is paid until you confirm below."
         )
         return redirect("people:prolific-bonuses", study.slug)
+    owner = _owner_context(request, study)
     payments = (
         BonusPayment.objects.filter(prolific_study__study=study)
         .select_related("prolific_study__study")
@@ -353,6 +353,7 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
         "payments": [
             {
                 "payment": payment,
+                "spending": _looked_at(payment) if owner["may_decide"] else None,
                 "total": format_money(payment.total, currency),
                 "sum": format_money(sum(line.amount for line in payment.lines.all()), currency),
                 "lines": [
@@ -362,9 +363,19 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
             for payment in payments.order_by("-pk")
             for currency in [payment.prolific_study.paid_in]
         ],
-        **_owner_context(request, study),
+        **owner,
     }
     return show(request, study, "bonuses", context)
+
+
+def _looked_at(payment: BonusPayment) -> Spending | None:
+    """What a payment that is ready spends, with the balance; None if Prolific cannot be asked."""
+    if payment.state != BonusPayment.State.READY:
+        return None
+    try:
+        return money.look_at_payment(payment)
+    except ProlificError:
+        return None
 
 
 @require_http_methods(["POST"])
@@ -380,7 +391,10 @@ def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
         confirmed = whole_number(request.POST.get("total", ""))
         if request.POST.get("sure") != "yes" or confirmed is None:
             raise NotAllowed("Confirm that you have checked the total.")
-        return money.pay(payment_id=payment.pk, confirmed=confirmed, user=user_of(request))
+        typed = request.POST.get("sum", "")
+        return money.pay(
+            payment_id=payment.pk, confirmed=confirmed, typed=typed, user=user_of(request)
+        )
 
     actions = {
         "pay": (pay, "Bonuses paid."),

@@ -21,8 +21,8 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.additions import PARTS
-from annotation.prolific.api.balance import Account, read_account
-from annotation.prolific.api.client import client_with, connect, is_local
+from annotation.prolific.api.balance import Account
+from annotation.prolific.api.client import client_with, is_local
 from annotation.prolific.api.credentials import credentials_in, knows_secret, trouble_of
 from annotation.prolific.api.transport import (
     LaunchRefused,
@@ -33,7 +33,7 @@ from annotation.prolific.api.transport import (
 from annotation.prolific.api.types import SCHEDULED
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_checks import LaunchPreview, state_check
-from annotation.prolific.launch.launch_plan import Workspace, workspace_of
+from annotation.prolific.launch.launch_plan import Workspace
 from annotation.prolific.launch.open_places import RESTING, forecast_on_prolific, used_screen_outs
 from annotation.prolific.launch.plan_words import plan_sentence
 from annotation.prolific.money import with_fees
@@ -290,15 +290,8 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
         return to_home(study) if done else redirect("people:prolific-publish", study.slug)
     context: dict[str, Any] = {}
     try:
-        total = publication.cost_of_publishing(study)
-        client = connect(study.pk)
-        recruitment = Recruitment.objects.select_related("study").get(study=study)
-        workspace = workspace_of(recruitment, client)
-        account = read_account(client, study.currency, workspace.id)
-        context |= {"total": total, "workspace": workspace, "problems": account.problems[:1]}
-        if account.balance is not None:
-            context["balance"] = format_money(account.balance, total.currency)
-            context["short"] = account.balance < total.amount
+        total, asked, workspace = publication.look_at_publishing(study)
+        context |= {"total": total, "workspace": workspace, "spending": asked}
     except ProlificError as error:
         context["problem"] = str(error)
     return show(request, study, "publish", context)
@@ -310,10 +303,14 @@ def _publish(request: HttpRequest, study: Study) -> dt.datetime | None:
         at = forms.DateTimeField(required=False).clean(request.POST.get("at", ""))
     except ValidationError:
         raise NotAllowed("Enter date and time as 2026-12-31 09:30, or leave it empty.") from None
-    publication.publish(
-        study_id=study.pk, confirmed=request.POST.get("sum", ""), at=at, user=user_of(request)
-    )
+    publication.publish(study_id=study.pk, at=at, user=user_of(request), **agreed_spending(request))
     return at
+
+
+def agreed_spending(request: HttpRequest) -> dict[str, Any]:
+    """What a user says on a page that shows a `Spending`: the amount, and whether beyond it."""
+    sent = request.POST
+    return {"confirmed": sent.get("sum", ""), "beyond": sent.get("beyond") == "yes"}
 
 
 _CHANGES = {
@@ -344,10 +341,10 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def places(request: HttpRequest, study: Study) -> HttpResponse:
-    """Add places after showing their cost."""
+    """Add places after showing their cost, the need and the balance."""
     label, extra = request.POST.get("label", ""), _number(request.POST.get("extra", ""))
     if request.POST.get("sure") == "yes":
-        attempt(
+        done = attempt(
             request,
             lambda: publication.add_places(
                 study_id=study.pk,
@@ -355,21 +352,23 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
                 label=label,
                 seen=_number(request.POST.get("seen", "")) or None,
                 user=user_of(request),
+                **agreed_spending(request),
             ),
             lambda row: f"Places added. The study now has {row.places} places.",
         )
-        return to_home(study)
+        if done:
+            return to_home(study)
     row = ProlificStudy.objects.filter(study=study, label=label).first()
     if row is None or extra < 1:
         messages.error(request, "Enter how many places to add, from 1 to 10,000.")
         return to_home(study)
     try:
-        seen, total = publication.cost_of_places(row, extra=extra)
+        seen, asked = publication.look_at_places(row, extra=extra)
     except ProlificError as error:
         messages.error(request, str(error))
         return to_home(study)
-    context = {"extra": extra, "label": label, "total": total, "seen": seen, "after": seen + extra}
-    return show(request, study, "places", context)
+    context = {"extra": extra, "label": label, "seen": seen, "after": seen + extra}
+    return show(request, study, "places", context | {"spending": asked})
 
 
 def _number(text: str) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from annotation.content.consent_versions import promised_to, stated_minutes
+from annotation.content.consent_versions import promised_to, terms_of_versions
 from annotation.models import (
     Annotation,
     Annotator,
@@ -27,7 +27,14 @@ from annotation.models import (
 )
 from annotation.prolific.api import types
 from annotation.prolific.launch.launch_checks import least_screen_out
-from annotation.prolific.money import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, pro_rata
+from annotation.prolific.money import (
+    FOR_WORK,
+    IN_FULL,
+    PARTIAL,
+    PROMISED,
+    TURNED_AWAY,
+    pro_rata,
+)
 from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
@@ -104,8 +111,14 @@ class SettlementRow:
         return self.annotator.pseudonym if self.annotator else "–"
 
     @property
+    def approval(self) -> tuple[str, int]:
+        """What an approval pays; who was promised more gets the difference as a bonus."""
+        row = self.submission.prolific_study
+        return (row.paid_in, row.reward) if row.reward else self.amount
+
+    @property
     def reward(self) -> Decimal:
-        currency, amount = self.amount
+        currency, amount = self.approval
         return major_units(amount, currency)
 
     @property
@@ -127,7 +140,9 @@ def settlement(study: Study) -> Settlement:
         .order_by("started_at", "pk")
     )
     work = work_of({s.annotator_id for s in submissions if s.annotator_id})
-    codes, told = codes_of(study.pk), stated_minutes(study)
+    codes, agreed = codes_of(study.pk), terms_of_versions(study)
+    settled = Bonus.objects.filter(submission__in=submissions, is_open=True, reason=PROMISED)
+    got_difference = set(settled.values_list("submission_id", flat=True))
     paid = _with_bonus(submissions)
     best = _best_of_each([s for s in submissions if not s.prolific_study.is_follow_up])
     quality = _flags_of(study, submissions)
@@ -140,8 +155,10 @@ def settlement(study: Study) -> Settlement:
             submission.annotator_id in best and best[submission.annotator_id] != submission.pk
         )
         action, reason = _propose(submission, done, codes, is_other=is_other)
-        agreed = submission.annotator.consent_version if submission.annotator else ""
-        amount, why = _bonus(study, submission, done, codes, told.get(agreed, study.minutes))
+        promise = promised_to(study, submission, agreed)
+        version = submission.annotator.consent_version if submission.annotator else ""
+        minutes = agreed.get(version, {}).get("minutes") or study.minutes
+        amount, why = _bonus(study, submission, done, codes, promise[1], minutes)
         if submission.pk in paid or is_other:
             amount, why = 0, ""
         if submission.pk in paid and action == APPROVE:
@@ -151,6 +168,10 @@ def settlement(study: Study) -> Settlement:
         if raised and action == APPROVE:
             labels = ", ".join(flag.label.lower() for flag in raised)
             action, reason = REVIEW, f"Complete, but flagged ({labels}): look at the answers first."
+        if submission.status == types.APPROVED and not is_other:
+            paid_now = submission.prolific_study.reward
+            missing = 0 if submission.pk in got_difference else promise[1] - paid_now
+            amount, why = (missing, PROMISED) if paid_now and missing > 0 else (0, "")
         if amount and action == NONE:
             action = BONUS
         rows.append(
@@ -164,7 +185,7 @@ def settlement(study: Study) -> Settlement:
                 why,
                 raised,
                 tuple(flag for flag in flags if flag.rule not in OF_CONDUCT),
-                promised_to(study, submission),
+                promise,
             )
         )
     known = {submission.annotator_id for submission in submissions}
@@ -356,14 +377,15 @@ def _bonus(
     submission: ProlificSubmission,
     work: Work,
     codes: dict[Ending, str],
+    reward: int,
     minutes: int,
 ) -> tuple[int, str]:
     """The value of work that no approval pays, and the reason.
 
-    The share of items, or of the `minutes` stated to them, whichever is larger. Somebody who was
-    turned away gets the platform's minimum for that, or a minute's pay if that is more.
+    A share of the `reward` that they were promised: of items, or of the `minutes` stated to them,
+    whichever is larger. Somebody who was turned away gets the platform's minimum for that, or a
+    minute's pay if that is more.
     """
-    _, reward = promised_to(study, submission)
     lost = submission.status in (types.TIMED_OUT, types.RETURNED)
     if lost or submission.status == types.AWAITING_REVIEW:
         if not work.answers and _ending(submission, codes) in _SCREENED:

@@ -33,6 +33,7 @@ from annotation.prolific.api.transport import (
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_plan import workspace_of
+from annotation.prolific.launch.publication import pause_full
 from annotation.prolific.money import confirm_sent
 from annotation.seats import flow
 from annotation.seats.assignment import LEFT, is_doubtful
@@ -210,6 +211,7 @@ def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
         checked_at=clock.now(), last_error="", read_next_at=None, quiet_reads=0
     )
     note_accepted(client)
+    pause_full(study_id=study_id)
     return read
 
 

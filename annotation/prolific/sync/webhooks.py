@@ -22,6 +22,7 @@ from annotation.prolific.api.credentials import recruitments_in, signing_secrets
 from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificError
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_plan import workspace_of
+from annotation.prolific.launch.publication import pause_full
 from annotation.prolific.sync.sync import refresh_submission
 from annotation.services.identities import erased_ids
 from studies.models import Study
@@ -130,6 +131,8 @@ def handle(*, event_id: int) -> bool:
     ours = study_id is not None
     if event.kind.startswith("submission."):
         ours = _refresh(event, study_id)
+        if found := _study_of(event.kind, event.resource_id):
+            pause_full(study_id=found)
     elif study_id is not None:
         row = ProlificStudy.everything.get(prolific_id=event.resource_id)
         mirror(row, connect(study_id, patience=IN_WORKER).study(event.resource_id))

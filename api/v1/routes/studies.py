@@ -90,6 +90,16 @@ class Settings(Schema):
     items_per_annotator: int = Field(_NOT_GIVEN, ge=1, le=_SMALL)
     annotations_per_item: int = Field(_NOT_GIVEN, ge=1, le=_SMALL)
     human_sample: int | None = Field(_NOT_GIVEN, ge=1, le=2_000_000_000)
+    pause_when_full: bool = Field(
+        _NOT_GIVEN,
+        description="Whether recruiting on Prolific is paused when all answers are in.",
+    )
+    starts_per_hour: int | None = Field(
+        _NOT_GIVEN,
+        ge=0,
+        le=1_000_000,
+        description="Starts from one network address within an hour; 0: no limit, null: the usual.",
+    )
     minutes: int = Field(_NOT_GIVEN, ge=1, le=_SMALL)
     reward: int = Field(
         _NOT_GIVEN, ge=0, le=1_000_000, description="Minor units, for example cents."

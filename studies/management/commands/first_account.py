@@ -17,8 +17,4 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(f"\nOpen {settings.PUBLIC_BASE_URL}/")
         if first_account.is_needed():
-            code, until = first_account.new_code()
-            self.stdout.write(
-                f"There is no account yet. The page asks for this code: {code} "
-                f"(works once, until {until:%H:%M} UTC)\n\n"
-            )
+            self.stdout.write(first_account.sentence(*first_account.new_code()))

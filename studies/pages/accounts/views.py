@@ -1,6 +1,7 @@
 """Signing in, joining by an invitation, and changing or resetting a password."""
 
 import math
+import sys
 from typing import Any, cast
 
 from django.conf import settings
@@ -10,6 +11,7 @@ from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordResetForm
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -32,6 +34,7 @@ from studies.pages.workbench import SIGN_IN_LINKS
 from studies.services.accounts import first_account, team
 
 _TOO_MANY = 429
+_SHOWN_EVERY = 60  # seconds between two lines in the terminal with the code
 _GONE = 410
 
 
@@ -61,6 +64,10 @@ def make_first_account(request: HttpRequest) -> HttpResponse:
     """Make the administrator of a site without accounts, with the code from the terminal."""
     if not first_account.is_needed():
         return redirect("login")
+    if request.method == "GET" and cache.add("first-account-shown", True, _SHOWN_EVERY):
+        # Again, because the log of the server has moved it out of sight.
+        code, until = first_account.new_code()
+        sys.stderr.write(first_account.sentence(code, until))
     form = FirstAccountForm(request.POST or None, request=request)
     if form.is_valid():
         user = form.save(commit=False)

@@ -33,6 +33,14 @@ def new_code() -> tuple[str, dt.datetime]:
     return groups, dt.datetime.fromtimestamp((hour + 2) * _HOUR, tz=dt.UTC)
 
 
+def sentence(code: str, until: dt.datetime) -> str:
+    """What the terminal says about the code."""
+    return (
+        f"There is no account yet. The page asks for this code: {code} "
+        f"(works once, until {until:%H:%M} UTC)\n\n"
+    )
+
+
 def is_right(code: str) -> bool:
     """Whether `code` is that of this hour or the one before; dashes and case do not matter."""
     typed = re.sub(r"[^A-Z0-9]", "", code.upper())

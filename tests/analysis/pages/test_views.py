@@ -159,6 +159,18 @@ def test_the_open_report_has_a_policy_of_its_own(client, finished):
     assert b"<!doctype html>" in body(response)[:20]
 
 
+def test_an_open_report_leads_back_and_a_downloaded_one_does_not(client, finished):
+    study, report = finished
+    signed_in(client, study, "viewer")
+    back = f'<a href="{reverse("analysis:list", args=[study.slug])}">‹ Reports</a>'
+
+    opened = client.get(reverse("analysis:open", args=[study.slug, report.public_id]))
+    file = client.get(reverse("analysis:download", args=[study.slug, report.public_id]))
+
+    assert back in body(opened).decode()
+    assert back not in body(file).decode()
+
+
 def test_pages_that_extras_add_are_made_from_the_report(client, finished):
     study, report = finished
     signed_in(client, study, "viewer")

@@ -12,9 +12,10 @@ from annotation.content.consent_versions import (
 )
 from annotation.content.texts import consent_text
 from annotation.models import Annotator, ConsentVersion
+from annotation.prolific.launch.launch_plan import description
 from studies.models import Study
-from tests.annotation.pages.walking import PID, arrive, begun
-from tests.factories import make_study, sign_in
+from tests.annotation.pages.walking import PID, arrive, begun, start
+from tests.factories import make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +32,20 @@ def test_it_states_the_researchers_the_storage_and_the_approval():
     ):
         assert f"<dt>{name}</dt>\n    <dd>{value}</dd>" in html
     assert consent_text(study).version != consent_text(make_study(language="de")).version
+
+
+def test_it_states_as_many_items_as_the_pages_then_count():
+    """Attention checks are among the items that are counted."""
+    study = make_study(items_per_annotator=3, minutes=20)
+    make_items(study, 3)
+    make_items(study, 3, split="attention_check", seats_needed=0, check_answer="r1")
+
+    client, consent = start(study), consent_text(study).html
+
+    page = client.get(f"/s/{study.slug}/task/1/").content.decode()
+    assert "5 short profiles" in consent
+    assert "Item 1 of 5" in page
+    assert "You read 5 short questions" in description(study)
 
 
 def agree(study, pid=PID):

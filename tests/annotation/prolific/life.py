@@ -84,6 +84,15 @@ def published(study: Study, plan: LaunchPlan | None = None) -> ProlificStudy:
     return row
 
 
+def add_beyond(row: ProlificStudy, extra: int, seen: int | None = None) -> ProlificStudy:
+    """Add places that nobody needs, as a user does who says so and types their cost."""
+    row.refresh_from_db()
+    cost = row.reward * extra * 14 // 10  # with the simulated fee and tax
+    return publication.add_places(
+        study_id=row.study_id, extra=extra, seen=seen, beyond=True, confirmed=f"{cost / 100:.2f}"
+    )
+
+
 def arrive(prolific: SimulatedProlific, row: ProlificStudy) -> tuple[dict[str, str], Annotator]:
     """Somebody takes a place on Prolific and walks to their first item here."""
     person = prolific.world.arrive(str(row.prolific_id))

@@ -72,7 +72,8 @@ def test_a_payment_that_takes_six_minutes_is_not_joined_by_a_second_one(payment,
 
     money.pay(payment_id=payment.pk, confirmed=payment.total)
 
-    assert len(refused) == 6  # five people are read, then the payment is sent
+    # The balance and five people are read, then the payment is sent.
+    assert len(refused) == 7
     assert paid_there(prolific) == [[150]] * 5
     assert Recruitment.objects.get().busy_until is None
 

@@ -76,7 +76,7 @@ def test_pausing_starting_adding_and_stopping(study, prolific):
     for args, state in (
         (["pause"], "PAUSED"),
         (["start"], "ACTIVE"),
-        (["places", "2", "--yes"], "ACTIVE"),
+        (["places", "2", "--yes", "--beyond-need"], "ACTIVE"),
         (["stop", "--yes"], "COMPLETED"),
     ):
         run(args[0], study.slug, *args[1:])

@@ -16,6 +16,7 @@ from annotation.prolific.sync.webhooks import EVENTS, subscribe
 from studies.models import Item
 from tests.annotation.prolific.life import (
     BALANCE,
+    add_beyond,
     answer_some,
     arrive,
     finish,
@@ -135,7 +136,7 @@ def test_a_stopped_study_lets_people_finish_and_opens_again_with_new_places(
 
     publication.change(study_id=study.pk, action="STOP")
     finish(prolific, person, annotator)
-    publication.add_places(study_id=study.pk, extra=1)
+    add_beyond(row, 1)
 
     assert prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE"
 

@@ -117,7 +117,7 @@ def test_an_account_without_the_money_does_not_publish(prolific):
     launched(study)
     prolific.world.balance = 3779
 
-    with pytest.raises(NotAllowed, match=r"the balance is \$37\.79"):
+    with pytest.raises(NotAllowed, match=r"is \$37\.79: \$0\.01 are missing"):
         publication.publish(study_id=study.pk, confirmed="37.80")
 
     assert not [line for line in prolific.requests if "transition" in line]

@@ -1,6 +1,7 @@
 """A draft is launched on one page, which has everything of Prolific too."""
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 
@@ -8,7 +9,8 @@ from annotation.models import ProlificStudy
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from studies.models import Membership, Study
-from tests.annotation.prolific.life import make_recruiting, with_quotas
+from tests.annotation.prolific.life import make_recruiting, published, with_quotas
+from tests.factories import sign_in
 
 pytestmark = pytest.mark.django_db
 LAUNCH = "/studies/one/launch/"
@@ -99,3 +101,19 @@ def test_without_an_answer_of_prolific_the_study_can_still_be_opened(prolific, s
     assert "You cannot recruit on Prolific now." in page
     assert "Open study<" in page
     assert "create draft" not in page
+
+
+def test_a_study_on_the_simulated_prolific_is_labelled_and_its_copy_may_recruit_people(prolific):
+    study = make_recruiting()
+    published(study)
+    editor = sign_in(study, role="owner")
+
+    for page in (reverse("studies:list"), reverse("studies:detail", args=[study.slug])):
+        assert 'class="simulated"' in editor.get(page).content.decode()
+    copier = User.objects.get(memberships__study=study)
+    copier.user_permissions.add(Permission.objects.get(codename="add_study"))
+    copy = {"slug": "real", "title": "For people", "with_items": "on"}
+    editor.post(reverse("studies:copy", args=[study.slug]), copy)
+
+    assert Study.objects.get(pk=study.pk).is_simulated
+    assert not Study.objects.get(slug="real").is_simulated

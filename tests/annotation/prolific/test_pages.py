@@ -306,7 +306,8 @@ def test_places_show_their_cost_before_they_are_added(study, signed_in, prolific
     assert "$12.60" in page
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 6
 
-    signed_in.post(url(study, "-places"), {"extra": "2", "sure": "yes"})
+    agreed = {"extra": "2", "sure": "yes", "beyond": "yes", "sum": "12.60"}
+    signed_in.post(url(study, "-places"), agreed)
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
 
 

@@ -17,6 +17,7 @@ from studies.models import Item
 from studies.services.studies import change_state
 from tests.annotation.prolific.life import (
     BALANCE,
+    add_beyond,
     launched,
     make_recruiting,
     published,
@@ -173,7 +174,7 @@ def test_places_are_added_to_prolifics_current_number(prolific):
     row = published(study)
     prolific.world.patch_study(row.prolific_id, {"total_available_places": 8})
 
-    added = publication.add_places(study_id=study.pk, extra=2)
+    added = add_beyond(row, 2)
 
     assert added.places == prolific.world.studies[row.prolific_id]["total_available_places"] == 10
 
@@ -207,12 +208,13 @@ def test_places_that_a_kill_interrupted_are_added_once(moment, by, prolific, mon
 
     def add() -> None:
         if by == "command":
-            call_command("prolific", "places", study.slug, "3", "--yes")
+            call_command("prolific", "places", study.slug, "3", "--yes", "--beyond-need")
             return
         client = sign_in(study)
         url = reverse("people:prolific-places", args=[study.slug])
+        agreed = {"sure": "yes", "beyond": "yes", "sum": "18.90"}
         shown = client.post(url, {"extra": "3"}).context["seen"]
-        client.post(url, {"extra": "3", "seen": str(shown), "sure": "yes"})
+        client.post(url, {"extra": "3", "seen": str(shown), **agreed})
 
     with monkeypatch.context() as patch:
         if moment == "before it is noted":
@@ -236,7 +238,7 @@ def test_refused_places_are_not_requested_again(prolific):
     prolific.fault("PATCH", "studies/", "404")
 
     with pytest.raises(ProlificError):
-        publication.add_places(study_id=study.pk, extra=3)
+        add_beyond(row, 3)
 
     row.refresh_from_db()
     assert row.places_wanted is None
@@ -301,7 +303,7 @@ def test_places_whose_answer_was_lost_are_added_and_noted_once(prolific, row):
     prolific.fault("PATCH", "studies/", "dropped_after")
 
     for _ in range(2):
-        publication.add_places(study_id=row.study_id, extra=2, seen=6)
+        add_beyond(row, 2, seen=6)
 
     assert list(ProlificReservation.objects.values_list("places", "places_after")) == [
         (6, 6),

@@ -101,7 +101,7 @@ def test_the_balance_is_that_of_the_workspace_that_pays(prolific, lab, study):
     assert launch.check_launch(study).account.balance == 100
     follow(study_id=study.pk)
     assert Account.of(Recruitment.objects.get().account).balance == 100
-    with pytest.raises(NotAllowed, match=r"the balance is \$1\.00"):
+    with pytest.raises(NotAllowed, match=r"“Paying lab” is \$1\.00: \$36\.80 are missing"):
         publication.publish(study_id=study.pk, confirmed="37.80")
 
 

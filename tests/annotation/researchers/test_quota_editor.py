@@ -6,6 +6,8 @@ import pytest
 
 from annotation.errors import QuotaError
 from annotation.models import DemographicQuestion, QuotaGroup
+from annotation.prolific.launch.launch import plan_of
+from annotation.prolific.launch.shares import shares_of
 from annotation.researchers.quota_views import combinations
 from annotation.seats.capacity import shared_out
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
@@ -61,6 +63,54 @@ def test_one_button_adds_a_standard_question_and_its_grid(editor, study):
     assert page.redirect_chain == [(QUOTA, 302)]
     assert page.context["grid"].questions[0].key == "gender"
     assert [question.key for question in study.demographic_questions.all()] == ["gender"]
+
+
+def test_gender_and_politics_are_asked_grouped_and_balanced_on_prolific_in_two_presses(
+    editor, study
+):
+    """As many clicks as for one question, and nothing more in the launch plan."""
+    set_quotas(study_id=study.pk, questions=[], groups=[])
+
+    page = editor.post(QUESTIONS, {"do": "use-gender,politics"}, follow=True)
+    grid = page.context["grid"]
+    sent = {cell.name: cell.text for line in grid.lines for cell in line.cells}
+    assert 'name="balance" value="yes" checked' in page.text
+    page = editor.post(
+        QUOTA, {**sent, "q": ["gender", "politics"], "balance": "yes", "do": "save"}, follow=True
+    )
+
+    assert "Quota saved: 6 groups for 6 annotators." in page.text
+    assert "Prolific is not balanced" not in page.text
+    plan = plan_of(study)
+    assert plan.balance == {
+        "sex": ["Male", "Female"],
+        "us-political-affiliation": ["Democrat", "Republican", "Independent"],
+    }
+    shares = shares_of(plan, list(study.quota_groups.all()))
+    assert (shares.places, shares.problem) == (6, "")
+
+
+def test_a_question_without_a_known_filter_is_named_and_the_box_can_be_left(editor, study):
+    sent = {**cells(3, 3), "q": "age", "do": "save"}
+
+    page = editor.post(QUOTA, {**sent, "balance": "yes"}, follow=True)
+    assert "Prolific is not balanced by Age?" in page.text
+    set_quotas(study_id=study.pk, groups=[])
+    editor.post(QUOTA, {**cells(3, 3), "q": "gender", "do": "save"})
+
+    assert plan_of(study).balance == {}
+
+
+@pytest.mark.parametrize("entry", ["prolific", "link"])
+def test_the_page_says_what_happens_to_people_without_a_group(editor, study, entry):
+    study.entry = entry
+    study.save()
+
+    page = editor.get(QUOTA, {"q": ["gender"], "choose": "yes"}).text
+
+    assert "to admit none" not in page
+    assert ("Leave empty to turn them away." in page) == (entry == "link")
+    assert ("they work and are paid too" in page) == (entry == "prolific")
 
 
 GENDERS = QuotaQuestion(

@@ -141,6 +141,30 @@ def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, pro
     assert lines["Places"][0] == 6 + 3
 
 
+def test_bringing_people_back_goes_by_the_rule_of_every_press_that_spends(
+    study,
+    people,
+    page,
+    prolific,  # noqa: F811
+):
+    page(action="draft", minutes="5", reward="1.50")
+    there = back(study).prolific_id
+    total = publication.cost_of_publishing(study, follow_up=BACK.name)
+    prolific.world.balance = total.amount - 100
+    assert "$1.00 are missing" in page(action="publish", sum=total.plain)
+    RetestVisit.objects.filter(annotator=people[0][1]).update(finished_at=timezone.now())
+    prolific.world.balance = 100_000
+    assert "more than it needs" in page(action="publish", sum=total.plain)
+    assert prolific.world.studies[there]["status"] == "UNPUBLISHED"
+    page(action="publish", sum=total.plain, beyond="yes")
+    assert prolific.world.studies[there]["status"] == "ACTIVE"
+
+    said = page(action="invite", extra="50", seen="3", sure="yes")
+
+    assert "50 places are more than it needs" in said
+    assert prolific.world.studies[there]["total_available_places"] == 3
+
+
 @pytest.mark.nightly
 def test_those_who_become_due_later_are_admitted_once(study, people, page, prolific):  # noqa: F811
     late = RetestVisit.objects.get(annotator=people[2][1])

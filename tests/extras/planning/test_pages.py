@@ -55,7 +55,7 @@ def test_the_watched_comparison_is_well_before_and_after_it_is_fixed(page):
 
 
 def test_sliders_are_moved_by_keys_and_their_size_becomes_that_of_the_study(page):
-    study = make_study(slug="plan", state="draft", items_per_annotator=10, title="Plan ahead")
+    study = make_study(slug="plan", entry="link", state="draft", items_per_annotator=10)
     make_items(study, 40)
     table = curve_of(study, planned=40).table
     page.goto("/studies/plan/launch/", wait_until="networkidle")

@@ -13,6 +13,7 @@ from analysis.audit.job import findings_of
 from analysis.stats.core.proportions import wilson_ends
 from annotation.seats.capacity import places_of
 from extras.planning.sizes import curve_of
+from extras.planning.sources import items_for_people
 from extras.planning.stats.sample_sizes import alpha_sd, annotators_needed, recruiting_cost
 from studies.models import Item, Study
 from tests.factories import make_items, make_study, sign_in
@@ -108,6 +109,19 @@ def test_the_size_is_on_the_launch_page_and_one_press_stores_it_as_the_sum():
     assert response.headers["Location"] == "/studies/plan/launch/"
     assert (study.human_sample, study.annotations_per_item) == (20, 5)
     assert places_of(study).people == chosen["number"] == 10
+
+
+@pytest.mark.parametrize("entry", ["link", "prolific"])
+def test_the_launch_page_shows_one_price_of_the_items_that_are_there(entry):
+    """A preset asks for 300 items, and 40 were imported; Prolific's cost is the only price."""
+    study = draft(entry=entry, human_sample=300, reward=450)
+
+    page = sign_in(study).get("/studies/plan/launch/").content.decode()
+
+    assert items_for_people(study) == 40
+    assert "300 items (as planned)" not in page
+    assert ('class="price-tag"' in page) == (entry == "link")
+    assert ("Compare sizes and prices" in page) == (entry == "prolific")
 
 
 @pytest.mark.parametrize("settings", [{"reward": 0}, {"items_per_annotator": 300}])

@@ -9,10 +9,9 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.models import ProlificStudy, ProlificSubmission
+from annotation.models import ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific import money
 from annotation.prolific.api.transport import ProlificError
-from annotation.prolific.launch import publication
 from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.proposals import settlement
@@ -21,6 +20,7 @@ from annotation.services.faulty_items import take_out
 from extras.prolific_tools.ledger import ledger_of, read_costs
 from studies.models import Study
 from tests.annotation.prolific.life import (
+    add_beyond,
     answer_some,
     arrive,
     finish,
@@ -56,7 +56,7 @@ def settled(prolific, row):
     part = row.submissions.get(status="RETURNED")
     payment = ready(row.study, [BonusLine(part.pk, 150, "partial work")])
     money.pay(payment_id=payment.pk, confirmed=payment.total)
-    publication.add_places(study_id=row.study_id, extra=2, seen=6)
+    add_beyond(row, 2, seen=6)
     read_costs(study_id=row.study_id)
     return row.study
 
@@ -174,8 +174,8 @@ def test_changes_made_on_prolific_show_as_differences(settled, prolific):
 
 
 def test_fees_that_prolific_did_not_state_are_unknown_not_zero(prolific, row):
-    prolific.fault("POST", "study-cost-calculator/", "500", times=9)
-    publication.add_places(study_id=row.study_id, extra=2, seen=6)
+    add_beyond(row, 2, seen=6)
+    ProlificReservation.objects.filter(places=2).update(fees=None)
     read_costs(study_id=row.study_id)
 
     assert figures(row.study)["Fees and tax set aside"] == (None, 1440)

@@ -41,6 +41,21 @@ def test_the_test_shows_prompt_reply_reading_tokens_and_cost_and_stores_no_judgm
     assert log.detail == {"judge": "judge", "outcome": "passed", "tokens": 110}
 
 
+def test_the_list_marks_a_judge_whose_last_test_failed_until_one_passes(served, llm):
+    editor, judge = served
+    available = reverse("judging:judges", args=["s"])
+    llm.answer = lambda body, n: error(401)
+    editor.post(page_of(judge, "test-judge"))
+    judge.refresh_from_db()
+    assert judge.test_problem
+    assert f"▲ Last test failed: {judge.test_problem}" in words(editor.get(available))
+
+    llm.answer = lambda body, n: completion("B]] [[61]]")
+    editor.post(page_of(judge, "test-judge"))
+
+    assert "Last test failed" not in words(editor.get(available))
+
+
 def test_the_test_asks_an_item_of_the_study_in_the_studys_setting(served, llm):
     _, judge = served
     study = make_study(slug="t", ask_certainty=False)

@@ -6,6 +6,7 @@ from threading import Thread
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -26,6 +27,19 @@ def _printed(capsys) -> str:
     call_command("first_account")
     found = re.search(r"code: (\S+)", capsys.readouterr().out)
     return found[1] if found else ""
+
+
+def test_opening_the_page_shows_the_code_in_the_terminal_again(client, capsys):
+    """The log of a server that runs for a while has moved the first line out of sight."""
+    cache.clear()
+    code = _printed(capsys)
+
+    for _ in range(2):
+        client.get(reverse("first-account"))
+
+    shown = capsys.readouterr().err
+    assert shown.count(f"code: {code}") == 1  # not more than once a minute
+    assert _send(client, code).url == reverse("studies:list")
 
 
 def test_the_first_visitor_makes_the_administrator_with_the_code_of_the_terminal(client, capsys):
