@@ -196,7 +196,7 @@ def test_pages_show_the_need_and_the_balance_before_the_press(press):
         why = "The study needs 4 more: 30 answers are missing, at 3 for each person, "
     else:
         name = "bonuses" if isinstance(press, Bonuses) else "publish"
-        page = client.get(reverse(f"people:prolific-{name}", args=[press.study.slug]))
+        page = client.get(reverse(f"people:prolific-{name}", args=[press.study.slug]))  # type: ignore[assignment]
         page = page.content.decode()
         why = "2 for partial work" if isinstance(press, Bonuses) else "The study needs 6 more"
 
