@@ -61,7 +61,7 @@ def load() -> None:
     Otherwise each of its workers would at its first pages, while people wait.
     """
     engines.all()  # makes Django's too
-    compiled = engines["jinja2"].env
+    compiled = engines["jinja2"].env  # type: ignore[attr-defined]
     for name in compiled.list_templates():
         compiled.get_template(name)
     render_markdown("Loaded.")
