@@ -1,4 +1,4 @@
-"""Every protocol by its name. Processes that judge nothing import this, so it loads none of them."""
+"""Every protocol by its name; it loads none of them, for processes that judge nothing."""
 
 from typing import TYPE_CHECKING
 
