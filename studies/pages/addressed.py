@@ -1,11 +1,12 @@
 """Views by their names, so that a start loads addresses but no pages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pkgutil import resolve_name
 from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.urls import URLPattern, URLResolver
 
 View = Callable[..., HttpResponseBase]
 
@@ -25,6 +26,15 @@ def view(address: str) -> View:
     call.__module__, call.__name__, call.__qualname__ = module, name, name
     call.address = address  # type: ignore[attr-defined]
     return call
+
+
+def load(patterns: Iterable[URLPattern | URLResolver]) -> None:
+    """Import the module of every view, as a web server does before people come."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            load(pattern.url_patterns)
+        else:
+            viewed(pattern.callback)
 
 
 def viewed(callback: View) -> View:
