@@ -212,7 +212,7 @@ def test_the_commands_certify_label_and_route(study, tmp_path, capsys):
 
     call_command("certify", study.slug, judge="steady", out=tmp_path / "passport.json")
     call_command("label", study.slug, "--judge=steady", f"--passport={file}", f"--out={out}")
-    call_command("route", study.slug, "--judge=steady", f"--passport={file}", "--to=rest")
+    call_command("route", study.slug, "--judge=steady", f"--passport={file}", "--new=rest")
 
     told = capsys.readouterr().out
     assert "It accepts 66.7 % of the 60 items that certified it." in told
@@ -239,7 +239,7 @@ def test_the_commands_refuse_in_words_and_with_exit_codes(study, passport, tmp_p
     assert file.read_text() == "{}"
     file.write_text(passport.text())
     with pytest.raises(CommandError, match="not “other”"):
-        call_command("route", study.slug, "--judge=other", f"--passport={file}", "--to=rest")
+        call_command("route", study.slug, "--judge=other", f"--passport={file}", "--new=rest")
     Judge.objects.update(model="another")
     with pytest.raises(CommandError, match="does not hold here"):
         call_command("label", study.slug, "--judge=steady", f"--passport={file}")
