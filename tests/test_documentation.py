@@ -139,6 +139,23 @@ def test_the_architecture_page_lists_every_kind_and_every_extra():
     assert {name: rows.get(name) for name in groups} == groups
 
 
+def test_every_test_that_a_page_names_exists():
+    named = {
+        found
+        for page in PAGES
+        for found in re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text("utf-8"))
+    }
+    missing = [
+        f"{path}::{test}"
+        for path, test in sorted(named)
+        if not is_deleted(ROOT / path.removeprefix("tests/"))
+        and f"def {test}(" not in (ROOT / path).read_text("utf-8")
+    ]
+
+    assert len(named) > 50
+    assert missing == []
+
+
 def test_the_index_of_extending_names_every_page():
     index = (ROOT / "docs/extending/README.md").read_text("utf-8")
     pages = {page.name for page in (ROOT / "docs/extending").glob("*.md")} - {"README.md"}
