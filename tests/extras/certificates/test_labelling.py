@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 from django.core.management import call_command
@@ -135,6 +136,25 @@ def test_a_study_that_the_judge_has_not_seen_says_what_is_to_be_asked(passport):
     assert (missing.judge, missing.items) == ("steady", 50)
     assert missing.options["setting"] == "certainty"
     assert label(other, passport).left == {"not_asked": 50}
+
+
+def test_a_dry_run_shows_what_missing_answers_cost_and_asks_nothing(study, tmp_path, capsys):
+    judge_it(study, certainty=at_steps, is_right=lambda n: n % 3 > 0 or n % 2 > 0)
+    other = make_certifiable(30)
+    file, out = tmp_path / "passport.json", tmp_path / "labels.csv"
+    call_command("certify", study.slug, judge="steady", out=file)
+    capsys.readouterr()
+
+    call_command(
+        *("label", other.slug, "--judge=steady", f"--passport={file}", f"--out={out}", "--dry-run")
+    )
+
+    assert re.match(
+        r"30 questions, about [\d,]+ tokens: .*Nothing was asked\.\nNothing was labelled\.\n",
+        capsys.readouterr().out,
+    )
+    assert not other.judge_runs.exists()
+    assert not out.exists()
 
 
 def test_imported_judgments_are_not_asked_but_named(study, passport):
