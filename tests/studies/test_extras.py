@@ -184,3 +184,11 @@ def test_a_judge_that_is_asked_says_what_was_turned_on(study, capsys):
     call_command("judge", "one", "--judge", "j", "--batch", "--yes")
     assert "Turned on for this study: Packs and batches." in capsys.readouterr().err
     assert Study.objects.get().extras == ["graded", "packs"]
+
+
+def test_an_export_of_everything_has_all_shapes_of_files(study, tmp_path):
+    call_command("export", "one", "--what", "all", "--out", str(tmp_path / "out"))
+
+    assert Study.objects.get().extras == []
+    names = {path.name for path in (tmp_path / "out").rglob("*.*")}
+    assert {"wide.csv", "croissant.json", "CITATION.cff"} <= names
