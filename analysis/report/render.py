@@ -3,7 +3,6 @@
 import base64
 import fnmatch
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from analysis.report.build import all_chapters, all_figures, all_sentences, all_tables
 from analysis.report.citation import bibtex, methods_paragraph
-from analysis.report.figures import Figure
+from analysis.report.figures import Figure, plots_json
 from analysis.report.registration import mark_of
 from analysis.report.rules import PLOTLY, parts_of
 from analysis.report.section import (
@@ -37,6 +36,7 @@ from analysis.report.tables import (
     FIRST_ROWS,
     ShownTable,
     Table,
+    compact,
 )
 from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import (
@@ -116,13 +116,15 @@ def render_html(
         "bibtex": bibtex(report, date),
         "date": date,
         "number": number,
-        "plots": _json(_plots(figures)),
-        "facts": _json(
-            {
-                "slug": report["study"]["slug"],
-                "threshold": report["parameters"]["threshold"],
-                "tex": TEX,
-            }
+        "plots": _in_script(plots_json(figures.values())),
+        "facts": _in_script(
+            compact(
+                {
+                    "slug": report["study"]["slug"],
+                    "threshold": report["parameters"]["threshold"],
+                    "tex": TEX,
+                }
+            )
         ),
         "style": _file("css/report.css"),
         "script": _script(),
@@ -223,19 +225,16 @@ def render_document(
     `template` extends “analysis/report/document.html”; names of downloaded files start with `slug`.
     Without figures, the drawing script is left out.
     """
-    drawing = {
-        "plots": _json(_plots({figure.name: figure for figure in figures})),
-        "plotly": _file(PLOTLY),
-    }
     shared = {
         "report": {},  # only single reports mark tables by their plan
         "packed": [],
-        "facts": _json({"slug": slug, "threshold": None, "tex": TEX}),
+        "facts": _in_script(compact({"slug": slug, "threshold": None, "tex": TEX})),
         "style": _file("css/report.css"),
         "script": _script(),
         "policy": content_security_policy(),
-        **(drawing if figures else {}),
     }
+    if figures:
+        shared |= {"plots": _in_script(plots_json(figures)), "plotly": _file(PLOTLY)}
     return render_to_string(template, shared | context)
 
 
@@ -279,16 +278,6 @@ def _file(name: str) -> SafeString:
     return mark_safe(text)  # noqa: S308  our own file, checked above
 
 
-def _json(value: Any) -> SafeString:
+def _in_script(json_text: str) -> SafeString:
     """JSON that cannot end the script element that contains it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return mark_safe(text.translate(_JSON_ESCAPES))  # noqa: S308  escaped above
-
-
-def _plots(figures: Mapping[str, Figure]) -> dict[str, Any]:
-    """The plots for the browser, by element id."""
-    return {
-        f"{figure.name}-{number}": {**panel.drawing, "marks": panel.marks}
-        for figure in figures.values()
-        for number, panel in enumerate(figure.panels, start=1)
-    }
+    return mark_safe(json_text.translate(_JSON_ESCAPES))  # noqa: S308  escaped here
