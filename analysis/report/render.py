@@ -37,6 +37,7 @@ from analysis.report.sentences import Text
 from analysis.report.table_files import TEX, item_rows, pack, plain_rows
 from analysis.report.tables import (
     CONDITIONAL,
+    FIRST_ITEMS,
     FIRST_ROWS,
     HIGH,
     ShownTable,
@@ -213,13 +214,14 @@ def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
         note = " ".join(note.replace(CONDITIONAL, "").replace(HIGH, "").split(" ")).strip()
     # The script finds the rows of these by position.
     is_whole = table.threshold or table.name == "methods" or table.name.startswith("group_")
-    if is_whole or len(table.rows) <= FIRST_ROWS:
+    limit = FIRST_ITEMS if table.name == "items" else FIRST_ROWS
+    if is_whole or len(table.rows) <= limit:
         if report is not None and not is_whole:
             table = replace(table, rows=[row for row in table.rows if _has_value(row)])
         return ShownTable(table, limit=len(table.rows), note=note)
     rows_of = partial(item_rows, report) if report and table.name == "items" else plain_rows
     packed, n = pack(partial(rows_of, table), len(table.rows))
-    return ShownTable(table, packed=packed, n_packed=n, note=note)
+    return ShownTable(table, limit=limit, packed=packed, n_packed=n, note=note)
 
 
 def _body(

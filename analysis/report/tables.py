@@ -32,8 +32,10 @@ CellKind = Literal[
 ]
 
 RANGES = {"range", "points_range", "percent_range"}
-# The page shows at most this many rows at first; its script shows more on request.
-FIRST_ROWS = 20
+# The page shows at most this many rows at first, and of items fewer; its script shows more on
+# request.
+FIRST_ROWS = 100
+FIRST_ITEMS = 20
 SHADES = (0.5, 0.6, 0.7, 0.8)
 LONG = 60  # characters
 

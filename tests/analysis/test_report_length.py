@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analysis.report.render import render_html
+from analysis.report.render import STATIC, render_html
+from analysis.report.rules import PLOTLY
 from tests.analysis.builders import random_study
 from tests.analysis.partial import report_of
 
@@ -75,3 +76,62 @@ class Reader(HTMLParser):
     @property
     def cells_with_numbers(self) -> Iterator[str]:
         return (text for tag, text in self.blocks if tag in {"td", "th"} and NUMBER.search(text))
+
+
+def plain_study():
+    return random_study(
+        5,
+        n_items=300,
+        n_raters=36,
+        per_item=(3,),
+        n_personas=30,
+        truths=("r1", "r2"),
+        runs=[ONE_JUDGE],
+        extras=[],
+    )
+
+
+@pytest.fixture(scope="module")
+def page(module_db) -> str:
+    return render_html(report_of(plain_study()), date=datetime.date(2026, 11, 28))
+
+
+@pytest.fixture(scope="module")
+def reader(page) -> Reader:
+    return Reader(page)
+
+
+def test_a_plain_report_is_read_in_a_quarter_of_an_hour(reader):
+    assert len(reader.sentences) <= 150
+    assert len(reader.tables) <= 20
+    assert len(list(reader.cells_with_numbers)) <= 1_200
+    assert reader.figures <= 6
+
+
+def test_a_plain_report_is_small_without_the_library_that_draws(page):
+    # The library is another 1.2 MB of the file; the page in the app requests it once.
+    library = len((STATIC / PLOTLY).read_bytes())
+    assert len(page.encode()) - library <= 300_000
+
+
+def test_no_note_is_said_twice(reader):
+    notes = [sentence for sentence in reader.sentences if "Italics:" in sentence]
+    assert len(notes) == 1
+
+
+def test_no_row_is_without_a_value(page):
+    agreement = page.partition('id="table-agreement"')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", agreement.partition("<tbody>")[2])
+    assert rows
+    assert all(re.search(r"<td[^>]*>[^<–]", row) for row in rows)
+
+
+def test_an_extra_shows_the_details_of_its_subject():
+    study = plain_study()
+    study.extras = ["certainty"]
+    study.save(update_fields=["extras"])
+
+    tables = Reader(render_html(report_of(study), date=datetime.date(2026, 11, 28))).tables
+
+    assert {"by_band", "bands", "certainty_measures", "certainty_by_item"} <= set(tables)
+    assert "difference_intervals" not in tables

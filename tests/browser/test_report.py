@@ -542,16 +542,6 @@ def test_the_items_of_a_group_are_found_by_keyboard(page, report):
     expect(page.locator("[name=group]")).to_be_focused()
 
 
-def test_alpha_stands_in_for_kappa_in_the_matrix(page):
-    kappa = page.locator("#table-agreement_matrix")
-    alpha = page.locator("#table-agreement_matrix_alpha")
-    assert (kappa.is_visible(), alpha.is_visible()) == (True, False)
-
-    page.get_by_label("Krippendorff's alpha", exact=True).check()
-
-    assert (kappa.is_visible(), alpha.is_visible()) == (False, True)
-
-
 def test_a_histogram_is_cut_as_in_the_article_and_whole_again(page):
     shown = "document.getElementById('histograms-1').layout.xaxis.range[0]"
     box = page.locator("#figure-histograms").get_by_label("Only from 40")

@@ -141,8 +141,7 @@ def sources_table(
         columns,
         rows,
         "Path: keys, with list positions counted from 0. Table: the file of that name in "
-        "tables/, also behind the button CSV here. Numbers in no table are parameters of the "
-        "report or of a run. All are computed from the data "
+        "tables/, also behind the button CSV here. All are computed from the data "
         f"with the hash {report['inputs']['hash'][:12]}… by the code with the hash "
         f"{report['software'].get('code', '–')[:12]}… of Thirdperson "
         f"{report['software']['thirdperson']}, and from the runs above with their prompts.",

@@ -188,8 +188,7 @@ def agreement_table(report: ReportJson) -> Table:
         "Intervals resample items. AC1 and Brennan-Prediger count all options offered, chosen or "
         "not; AC2 weights bands by squared distance. A sheet is one annotator pair on each of 30 "
         "items drawn without replacement; its standard deviation is the spread of single sheets, "
-        "not the error of the mean. A sheet with all pairs of its items varies less. Resampling "
-        "pairs treats pairs on one item as independent, so its interval is too narrow.",
+        "not the error of the mean.",
     )
 
 

@@ -271,7 +271,7 @@ def _when_certain(
     if len(parts) == 1:
         form = "At high certainty (≥ {limit}), {first}."
     elif min(side["high"]["n"] for _, side, _ in asked) >= TOO_SMALL:
-        form += " These are different items, so do not compare the two."
+        form += " These are different items."
     return [fill(form, limit=limit, first=parts[0], second=parts[-1])]
 
 
