@@ -105,6 +105,12 @@ def holds(tested: ReportJson, level: float, key: str = "p_max") -> bool:
     return p is not None and p <= level
 
 
+def despite_interval(ends: Sequence[float] | None) -> str:
+    """Why a claim does not hold although the interval that is shown does not include 0."""
+    is_clear = ends is not None and (ends[0] > 0 or ends[1] < 0)
+    return " After correction for all claims of the report, this can be chance." if is_clear else ""
+
+
 def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
     """Name and test of every rater, for a kind with individual tests."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}

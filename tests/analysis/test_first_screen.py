@@ -69,10 +69,11 @@ def test_an_open_study_is_unfinished_before_all_else():
 
 
 def test_a_paused_study_with_all_answers_is_closed_next():
-    verdict, _ = first_screen(judged(right, state=Study.State.PAUSED, wanted=1))
+    verdict, _ = first_screen(judged(right, n=80, state=Study.State.PAUSED, wanted=1))
 
-    assert verdict.unfinished == "Unfinished: 40 of 40 answers, recruiting is paused."
-    assert verdict.settling == "Close the study, then build the report again."
+    assert verdict.unfinished == ""
+    assert verdict.settling.startswith("No more data are needed for ")
+    assert verdict.settling.endswith("Close the study, then build the report again.")
 
 
 def test_nothing_is_settled_that_was_not_registered():
@@ -186,3 +187,14 @@ def test_expected_and_observed_agreement_are_over_the_same_items():
     assert found["items"] == len(known)
     assert found["observed"] == pytest.approx(sum(agree) / len(agree))
     assert found["observed"] != report["human"]["agreement"]["percent"]
+
+
+@pytest.mark.parametrize(("ends", "has_reason"), [((0.001, 0.06), True), ((-0.01, 0.06), False)])
+def test_cannot_tell_next_to_an_interval_without_0_has_its_reason(ends, has_reason):
+    from analysis.report.sections.position import _light
+
+    found = {"n": 240, "n_truth": 240, "share_a": 0.53, "truth_share_a": 0.5}
+    words = _light("k", found, {"value": 0.03, "ci": ends, "p_max": 0.3}, 0.01)["text"]
+
+    assert words.startswith("We cannot tell whether the side matters for k: ")
+    assert words.endswith("this can be chance.") == has_reason

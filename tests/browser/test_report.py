@@ -211,7 +211,7 @@ def test_the_first_screen_has_the_answer_a_chart_caveats_and_what_would_settle_i
     expect(page.locator(".verdict-chart svg")).to_be_in_viewport(ratio=1)
     expect(page.locator(".caveats")).to_be_in_viewport(ratio=1)
     assert page.locator(".caveats li").count() == 3
-    expect(page.get_by_role("heading", name="What would settle it")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("heading", name="What to do next")).to_be_in_viewport(ratio=1)
     # Reading comes before anything that is folded, and the page stays short.
     screens = page.evaluate("document.documentElement.scrollHeight / innerHeight")
     assert screens < (7 if width > 1000 else 11)

@@ -126,7 +126,7 @@ class CheckFinding:
                 found.append(
                     "If only these people matter, for example a panel of experts: --these-people"
                 )
-        found += wrapped(f"What would settle it: {self.settling}")
+        found += wrapped(f"What to do next: {self.settling}")
         found += [line for caveat in self.caveats for line in wrapped(caveat, "- ")]
         return [*found, "", f"Report: {out}"]
 
@@ -154,7 +154,7 @@ class CheckFinding:
             lines.append("")
         if self.trust is Trust.INCONCLUSIVE:
             lines += [self._needed(), ""]
-        lines += [f"What would settle it: {escaped(self.settling)}", ""]
+        lines += [f"What to do next: {escaped(self.settling)}", ""]
         lines += [f"- {escaped(caveat)}" for caveat in self.caveats]
         lines += ["", "<details><summary>What was read</summary>", ""]
         lines += [f"- {escaped(line.strip())}" for line in reading]

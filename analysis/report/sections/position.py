@@ -41,6 +41,7 @@ from analysis.report.section import Analysis, ReportJson, ReportPage, Section
 from analysis.report.sentences import (
     SIDES,
     SINGLE,
+    despite_interval,
     held,
     holds,
     level_of,
@@ -297,7 +298,7 @@ def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict
         words = f"No side of {limit} or more for {name}: {chose}, and {right} ({gap})."
         return {"light": "green", "text": words}
     words = f"We cannot tell whether the side matters for {name}: {chose}, and {right} ({gap})."
-    return {"light": "unknown", "text": words}
+    return {"light": "unknown", "text": words + despite_interval(ends)}
 
 
 def _of_people(study: ReportedStudy) -> Json:

@@ -63,11 +63,19 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
 
 
 def unfinished_of(report: ReportJson) -> str:
-    recruiting = report["human"].get("recruiting")
-    if recruiting is None:
+    """How many answers are missing while the study recruits; empty if none are."""
+    if not _missing_answers(report):
         return ""
-    here, wanted = report["human"]["answers"], recruiting["wanted"]
-    return f"Unfinished: {here:,} of {wanted:,} answers, recruiting is {recruiting['state']}."
+    here, recruiting = report["human"]["answers"], report["human"]["recruiting"]
+    return (
+        f"Unfinished: {here:,} of {recruiting['wanted']:,} answers, recruiting is "
+        f"{recruiting['state']}."
+    )
+
+
+def _missing_answers(report: ReportJson) -> int:
+    recruiting = report["human"].get("recruiting", {"wanted": 0})
+    return max(0, recruiting["wanted"] - report["human"]["answers"])
 
 
 def order_notes(report: ReportJson) -> Iterator[str]:
@@ -221,10 +229,8 @@ MOST = 30
 def settling_of(report: Mapping[str, Any]) -> str:
     """What to do next: what is missing, or what would turn “not yet known” into an answer."""
     state = report["headline"]["state"]
-    if recruiting := report["human"].get("recruiting"):
-        more = recruiting["wanted"] - report["human"]["answers"]
-        first = f"Collect the other {number_of(more, 'answer')}" if more > 0 else "Close the study"
-        return f"{first}, then build the report again."
+    if more := _missing_answers(report):
+        return f"Collect the other {number_of(more, 'answer')}, then build the report again."
     if state == "no_answers":
         return "Answers from people and at least one judge."
     if state == "no_truth":
@@ -254,6 +260,8 @@ def settling_of(report: Mapping[str, Any]) -> str:
 
 def _enough(report: ReportJson, whom: str, others: str) -> str:
     """Nothing more is needed; only what was planned before the data is settled."""
+    if "recruiting" in report["human"]:
+        return f"No more data are needed {whom}. Close the study, then build the report again."
     plan = report["registration"]["plan"]
     if plan and plan["before_data"] and not report["registration"]["late_changes"]:
         return f"It is settled {whom}. {others} their own study."
