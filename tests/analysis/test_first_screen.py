@@ -87,6 +87,9 @@ def test_nothing_is_settled_that_was_not_registered():
     report["registration"]["plan"] = {"before_data": True}
     assert verdict_of(report).settling.startswith("It is settled for ")
 
+    report["parameters"]["explored"] = True
+    assert "was chosen after the data: confirm it" in verdict_of(report).settling
+
 
 @pytest.mark.parametrize(
     ("state", "words"),

@@ -258,16 +258,19 @@ def settling_of(report: Mapping[str, Any]) -> str:
     return _more_in_words(report, difference, factor, finding)
 
 
-def _enough(report: ReportJson, whom: str, others: str) -> str:
+def _enough(report: ReportJson, scope: str, others: str) -> str:
     """Nothing more is needed; only what was planned before the data is settled."""
     if "recruiting" in report["human"]:
-        return f"No more data are needed {whom}. Close the study, then build the report again."
-    plan = report["registration"]["plan"]
-    if plan and plan["before_data"] and not report["registration"]["late_changes"]:
-        return f"It is settled {whom}. {others} their own study."
+        return f"No more data are needed {scope}. Close the study, then build the report again."
+    plan, changes = (report["registration"][key] for key in ("plan", "late_changes"))
+    why = "Nothing was registered"
+    if plan and plan["before_data"]:
+        if not changes and not report["parameters"]["explored"]:
+            return f"It is settled {scope}. {others} their own study."
+        why = "The threshold or the margin was chosen after the data"
     return (
-        f"No more data are needed {whom}. Nothing was registered: confirm it with a plan that is "
-        f"frozen before new data. {others} their own study."
+        f"No more data are needed {scope}. {why}: confirm it with a plan that is frozen before new "
+        f"data. {others} their own study."
     )
 
 
