@@ -3,14 +3,13 @@
 Pages queue these tasks, so modules that compute are imported when a task runs.
 """
 
-from celery import shared_task
-
 from analysis.exports import study_export
 from analysis.lifecycle import storage
 from analysis.lifecycle.storage import report_folder
 from analysis.models import Audit, Comparison, Export, Report
 from studies.file_storage.storage import remove_drafts
 from studies.jobs.retry import tidy_jobs
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

@@ -1,11 +1,10 @@
 """Celery tasks; each calls one service."""
 
-from celery import shared_task
-
 from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.sync.polling import follow_all, refresh
 from annotation.prolific.sync.webhooks import handle
 from annotation.services.endings import release_expired
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

@@ -1,8 +1,7 @@
 """Tasks of this app for the worker."""
 
-from celery import shared_task
-
 from api import requests
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

@@ -11,7 +11,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django import db
 from django.db import connection, transaction
@@ -21,6 +20,7 @@ from judging.models import JudgeRun, Judgment
 from judging.worker import chunks, runtime
 from judging.worker.run_states import NOT_ASKED, end_if_done, expired_leases, release_expired
 from studies.jobs.queueing import queue
+from studies.jobs.shared_tasks import shared_task
 from studies.statements import clock
 
 logger = logging.getLogger(__name__)

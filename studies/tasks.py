@@ -2,12 +2,11 @@
 
 import smtplib
 
-from celery import shared_task
-
 from studies.file_storage.storage import remove_drafts
 from studies.importers import uploads
 from studies.importers.uploads import tidy_uploads
 from studies.jobs.retry import tidy_jobs
+from studies.jobs.shared_tasks import shared_task
 from studies.models import ImportJob
 from studies.pages.accounts import password_reset
 

@@ -2,12 +2,11 @@
 
 import logging
 
-from celery import shared_task
-
 from annotation.files.study_parts import content_of
 from annotation.models import ProlificIdentity
 from annotation.services.identities import purge_identities
 from studies.errors import StudyError
+from studies.jobs.shared_tasks import shared_task
 from studies.models import Retention, Study
 from studies.services.studies import record
 from studies.services.whole_studies import archive, backups_sentence, delete_study, identities_due

@@ -1,8 +1,7 @@
-from celery import shared_task
-
 from extras.administration import backup_jobs
 from extras.administration.models import BackupJob
 from studies.jobs.retry import tidy_jobs
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

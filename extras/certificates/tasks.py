@@ -6,12 +6,11 @@ Pages queue these tasks, so modules that compute are imported when a task runs.
 from collections.abc import Mapping
 from typing import Any
 
-from celery import shared_task
-
 from analysis.errors import AnalysisError
 from extras.certificates.models import Certificate, Labelling
 from studies.jobs.retry import tidy_jobs
 from studies.jobs.runner import JobProgress, carry_out
+from studies.jobs.shared_tasks import shared_task
 
 _WISH = ("judge", "run", "signal", "target", "error", "confidence", "among", "by")
 

@@ -1,13 +1,12 @@
 """Worker tasks for packs and batches; each is safe to repeat."""
 
-from celery import shared_task
-
 from extras.packs import batches, jobs
 from extras.packs.models import PackJob
 from judging.worker.chunks import JUDGING_QUEUE
 from studies.file_storage.storage import remove_drafts
 from studies.jobs.queueing import queue
 from studies.jobs.retry import tidy_jobs
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

@@ -1,10 +1,9 @@
 """Tasks of workers; each can safely run any number of times."""
 
-from celery import shared_task
-
 from extras.personas import drafting
 from extras.personas.models import DraftingJob
 from studies.jobs.retry import tidy_jobs
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

@@ -1,7 +1,6 @@
-from celery import shared_task
-
 from extras.planning.models import PowerForecast
 from studies.jobs.retry import tidy_jobs
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

@@ -1,9 +1,8 @@
 """Tasks of workers; each can safely run any number of times."""
 
-from celery import shared_task
-
 from extras.rules.models import RuleSearch
 from studies.jobs.retry import tidy_jobs
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

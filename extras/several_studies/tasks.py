@@ -1,11 +1,10 @@
 """Worker tasks for reports about several studies; each is safe to repeat."""
 
-from celery import shared_task
-
 from extras.several_studies import building
 from extras.several_studies.models import StudiesReport
 from studies.file_storage.storage import remove_drafts
 from studies.jobs.retry import tidy_jobs
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

@@ -1,10 +1,9 @@
 """Worker tasks of verification; each is safe to repeat."""
 
-from celery import shared_task
-
 from analysis.models import Report
 from extras.verification.models import Recheck
 from studies.jobs.retry import tidy_jobs
+from studies.jobs.shared_tasks import shared_task
 
 
 @shared_task

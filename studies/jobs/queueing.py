@@ -2,11 +2,9 @@
 
 import logging
 import sys
-from importlib import import_module
 from typing import Any
 
 from celery import Task
-from django.conf import settings
 from kombu.exceptions import KombuError
 
 logger = logging.getLogger(__name__)
@@ -22,17 +20,11 @@ def failures() -> tuple[type[Exception], ...]:
     return found
 
 
-def load_app() -> None:
-    """Load the app whose broker gets tasks; only processes that queue some need it."""
-    import_module(settings.TASKS_OF_APP)
-
-
 def queue(task: Task, *arguments: Any, **route: Any) -> None:
     """Queue a task. Nothing is queued while the broker is down or full.
 
     The schedule starts it later, or a user who sees on the page that it waits.
     """
-    load_app()
     try:
         task.apply_async(arguments, **route)
     except failures() as error:

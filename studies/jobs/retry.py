@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.http import JsonResponse
 
 from studies.jobs.models import MESSAGE_AFTER, WAITING, Job
-from studies.jobs.queueing import failures, load_app
+from studies.jobs.queueing import failures
 from studies.statements import clock
 
 
@@ -165,7 +165,6 @@ def _is_time(job: Job) -> bool:
 
 
 def _send(task: Any, job: Job) -> None:
-    load_app()
     try:
         task.delay(job.pk)
     except failures() as error:

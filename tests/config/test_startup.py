@@ -199,3 +199,21 @@ def test_a_check_of_a_table_loads_nothing_of_the_server(tmp_path):
     )
 
     assert (done.stdout.splitlines() or [done.stderr])[-1] == "[]"
+
+
+def test_a_process_that_first_needs_a_task_has_the_app_that_queues_it(tmp_path):
+    code = (
+        "import django; django.setup(); from studies.tasks import import_file;"
+        "print(import_file.app.main, hasattr(import_file, 'delay_on_commit'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "config.settings.dev"}
+        | {"VAR_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["thirdperson", "True"]
