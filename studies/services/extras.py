@@ -49,18 +49,20 @@ def turn_on(study: Study, *names: str, user: User | None = None) -> list[str]:
         stored = Study.objects.get(pk=study.pk)
         set_extras(stored, {*stored.extras, *new}, user=user)
         study.extras, study.version = stored.extras, stored.version
-    return [_said(known[name]) for name in new]
+    return [_sentence(known[name]) for name in new]
 
 
 def turned_on_since(study: Study) -> list[str]:
     """A sentence for each extra that was turned on since this study was read."""
     known, now = extras_for_studies(), Study.objects.get(pk=study.pk)
     return [
-        _said(known[name]) for name in known if now.has_extra(name) and not study.has_extra(name)
+        _sentence(known[name])
+        for name in known
+        if now.has_extra(name) and not study.has_extra(name)
     ]
 
 
-def _said(extra: Extra) -> str:
+def _sentence(extra: Extra) -> str:
     return f"Turned on for this study: {extra.title}."
 
 

@@ -57,7 +57,9 @@ def test_without_the_permission_there_is_neither_page_nor_button(client):
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_fills_the_form_and_makes_such_a_study(client, researcher, name, settings):
     settings.EXTRAS_OF_NEW_STUDIES = []
-    response = client.post(NEW, filled(client, f"{NEW}?preset={name}", title="One", slug="one"))
+    page = f"{NEW}?preset={name}"
+    fields = filled(client, page, title="One", slug="one") | {"chosen": name}
+    response = client.post(NEW, fields)
 
     assert response.status_code == 302
     study = Study.objects.get()
