@@ -65,6 +65,7 @@ def built(django_db_setup, django_db_blocker):
             truths=("r1", "r2"),
             title="A study with <b>markup</b> & 5 % 中 in its title",
             is_simulated=True,
+            state="closed",
         )
         data = load_dataset(study.slug)
         transaction.set_rollback(True)

@@ -1,4 +1,4 @@
-"""The first screen of a report: the answer, a chart, four caveats, and what to do next.
+"""The first screen of a report: the answer, a chart, three caveats, and what to do next.
 
 It is computed from report.json when a page is rendered, so a report's numbers never change.
 """
@@ -88,7 +88,7 @@ def order_notes(report: ReportJson) -> Iterator[str]:
         yield from order_words(judge_name(report, index), report["judges"][index])
 
 
-SHOWN_CAVEATS = 4
+SHOWN_CAVEATS = 3
 # A judge that refused at least this share of its items is named.
 MANY_REFUSED = 0.2
 # Two judges that give this many items the same answers, and no other, are named.
