@@ -45,6 +45,9 @@ def extras(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             state = "on" if is_wanted else "off. What it stored is kept"
             messages.success(request, f"“{known[name].title}” is {state}.")
+            back = request.POST.get("back", "")
+            if is_wanted and back.startswith(f"/studies/{slug}/"):
+                return redirect(back)  # the page that said that it is off
         return redirect("studies:extras", slug)
     study = get_study(request.user, slug)
     context = {

@@ -69,8 +69,11 @@ def test_the_page_of_one_that_is_off_says_what_it_is_and_a_press_turns_it_on(cli
 
     assert (seen.status_code, refused.status_code) == (200, 409)
     assert extras_for_studies()["certificates"].summary in seen.content.decode()
-    press(client, "certificates", on="1")
+    sent = {"extra": "certificates", "on": "1", "back": address}
+    assert client.post("/studies/one/settings/extras/", sent).url == address
     assert "is off in this study" not in client.get(address).content.decode()
+    elsewhere = sent | {"back": "https://example.org/studies/one/"}
+    assert client.post("/studies/one/settings/extras/", elsewhere).url.endswith("/extras/")
 
 
 def test_strangers_do_not_learn_whether_a_study_exists(client, study, django_user_model):
