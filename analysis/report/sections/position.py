@@ -273,8 +273,8 @@ def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict
     chose = f"chose side A in {share_of(found['share_a'], found['n'], 'answer')}"
     if 0 < found["n_truth"] < found["n"]:
         # Both shares of the comparison are over the same answers.
-        scored = f"{found['n_truth']:,} with a known right side"
-        chose += f"; of the {scored}, in {percent(found['share_a_scored'])}"
+        scored = f"{found['n_truth']:,} answers with a known right side"
+        chose = f"chose side A in {percent(found['share_a_scored'])} of the {scored}"
     if found["n"] < SMALL:
         words = f"{name} {chose}: too few to say whether the side mattered."
         return {"light": "unknown", "text": words}
