@@ -147,7 +147,7 @@ class AnthropicKind(BackendKind):
         media=frozenset({"image/png", "image/jpeg", "image/webp"}),
     )
     default_base_url = ANTHROPIC_URL
-    packages = ("anthropic", "httpcore2")
+    packages = ("anthropic", "httpx2")
     may_leave_out = ("temperature", "top_p")
     takes_extra_fields = True
 

@@ -6,15 +6,22 @@ not in the ledger.
 """
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from judging.backends.backend import JudgeSettings
 from judging.backends.completions import stated_status, status_fault, without_keys
 from judging.backends.error_messages import declines_content, error_body
-from judging.backends.openai import MAY_ADJUST, retry_after, unpacked
+from judging.backends.openai import MAY_ADJUST, retry_after
 from judging.backends.parameters import Adjustments
-from judging.engine.interface import AdjustedRequest, BackendFault, JudgeQuestion, Parameters, Reply
+from judging.engine.interface import (
+    AdjustedRequest,
+    BackendFault,
+    JudgeQuestion,
+    Misconfigured,
+    Parameters,
+    Reply,
+)
 from judging.errors import BadJudge
 
 if TYPE_CHECKING:
@@ -58,52 +65,42 @@ def http_client(
     """
     import httpx2
 
-    from judging.backends.connections import Connections
+    from judging.backends.connections import client_for
 
     extra = judge.extra_fields
-    given = {name.encode(): value.encode() for name, value in {**extra.headers, **secret}.items()}
-    connections = Connections(
-        judge.base_url,
-        headers={},
-        timeout=judge.timeout_seconds,
-        link_local=judge.link_local,
-        secrets=[key, *secret.values()],
-    )
+    given = {**extra.headers, **secret}
+    client = client_for(judge.base_url, timeout=judge.timeout_seconds, link_local=judge.link_local)
+    server = httpx2.URL(judge.base_url)
+    secrets = [key, *secret.values()]
 
     class Transport(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            its_own = [(n, v) for n, v in _headers(request) if n.lower() not in given]
-            url = request.url.copy_merge_params(extra.query) if extra.query else request.url
-            response = await connections.forward(
-                request.method, url, [*its_own, *given.items()], await request.aread()
+            url = request.url
+            if (url.scheme, url.host, url.port) != (server.scheme, server.host, server.port):
+                raise Misconfigured(
+                    "The library of the provider asks another server than the judge's."
+                )
+            # Without this header a server may compress its response.
+            headers = {**request.headers, "accept-encoding": "identity"}
+            for name in given:
+                headers.pop(name.lower(), None)
+            response = await client.request(
+                request.method,
+                url.copy_merge_params(extra.query) if extra.query else url,
+                headers={**headers, **given},
+                content=await request.aread(),
             )
-            headers = {name.lower(): value for name, value in response.headers}
-            content = unpacked(
-                response.content,
-                headers.get(b"content-encoding", b"").decode("latin-1"),
-                status=response.status,
-            )
-            kept = [(n, v) for n, v in response.headers if n.lower() not in _ABOUT_THE_BODY]
             return httpx2.Response(
-                stated_status(response.status, content),
-                headers=kept,
-                content=without_keys(content, connections.secrets),
+                stated_status(response.status_code, response.content),
+                headers=[(n, v) for n, v in response.headers.items() if n != "content-length"],
+                content=without_keys(response.content, secrets),
                 request=request,
             )
 
         async def aclose(self) -> None:
-            await connections.close()
+            await client.aclose()
 
     return httpx2.AsyncClient(transport=Transport(), timeout=judge.timeout_seconds)
-
-
-_ABOUT_THE_BODY = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
-
-
-def _headers(request: "httpx2.Request") -> Iterator[tuple[bytes, bytes]]:
-    for name, value in request.headers.raw:
-        # Without this header a server may compress its response.
-        yield name, b"identity" if name.lower() == b"accept-encoding" else value
 
 
 def refusal_or_fault(
@@ -122,17 +119,13 @@ def refusal_or_fault(
     status, content = response.status_code, response.content
     fault = status_fault(status, content, wait, address_hint="")
     if fault.retry_after is None:
-        fault.retry_after = retry_after(lowered(response.headers.raw))
+        fault.retry_after = retry_after(response.headers)
     body = error_body(content)
     if status in MAY_ADJUST and adjustments.learn(body, sent):
         raise AdjustedRequest(str(fault), status=status)
     if 400 <= status < 500 and declines_content(body):
         return Reply(text=str(fault), refused=True, request_id=request_id[:200], status=status)
     raise fault
-
-
-def lowered(headers: list[tuple[bytes, bytes]]) -> Mapping[bytes, str]:
-    return {name.lower(): value.decode("latin-1") for name, value in headers}
 
 
 def cause(error: BaseException) -> BackendFault | None:

@@ -195,7 +195,7 @@ class GeminiKind(BackendKind):
         ),
     )
     default_base_url = GEMINI_URL
-    packages = ("google-genai", "httpcore2")
+    packages = ("google-genai", "httpx2")
     may_leave_out = MAY_BE_LEFT_OUT
     takes_extra_fields = True
 

@@ -401,7 +401,7 @@ def test_a_run_is_judged_and_priced_through_the_library(server, engine, backend)
     done = run.judgments.first()
     assert done.model_snapshot.endswith("-mock-1")
     assert done.sent_with.parameters["model"] == "m-1"
-    assert run.parameters["software"].keys() >= {"httpcore2"}
+    assert run.parameters["software"].keys() >= {"httpx2"}
 
 
 @pytest.mark.django_db
