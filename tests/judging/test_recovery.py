@@ -145,18 +145,18 @@ def test_a_run_has_turns_and_calls_for_the_next_one_until_nothing_is_left(run, e
 
     def ask(run, judgments, questions, lease, watches):
         taken.append(len(judgments))
-        run.judgments.filter(lease=lease).update(state="skipped", leased_until=None)
+        run.judgments.filter(lease=lease).update(state="done", choice="r1", leased_until=None)
 
     monkeypatch.setattr(chunks, "_ask", ask)
     called: list[int] = []
 
     monkeypatch.setattr(chunks, "TURN_SECONDS", -1)
     chunks.take_turn(run_id=run.pk, then=called.append)
-    assert (taken, called) == ([50], [run.pk])
+    assert (taken, called) == ([20], [run.pk])  # few, until their answers are known
 
     monkeypatch.setattr(chunks, "TURN_SECONDS", 60)
     chunks.take_turn(run_id=run.pk, then=called.append)
-    assert (taken, called) == ([50, 50, 20], [run.pk])
+    assert (taken, called) == ([20, 50, 50], [run.pk])
 
 
 def test_what_takes_long_to_load_is_loaded_before_questions_are_leased(run, engine, monkeypatch):
@@ -188,12 +188,38 @@ def test_a_run_that_began_with_other_words_is_paused_and_says_so(run, monkeypatc
     assert not Attempt.objects.exists()
 
 
+def test_workers_are_called_again_once_the_first_answers_are_readable(run, engine, monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK", 10)
+
+    def ask(run, judgments, questions, lease, watches):
+        run.judgments.filter(lease=lease).update(state="done", choice="r1", leased_until=None)
+        for _ in judgments:
+            runtime.answer_counts_of(run.pk).add("done")
+
+    monkeypatch.setattr(chunks, "_ask", ask)
+    monkeypatch.setattr(chunks, "CHUNKS_IN_HAND", 2)
+    called: list[int] = []
+
+    chunks.take_turn(run_id=run.pk, then=called.append)
+
+    assert called == [run.pk] * 10  # for 110 questions in chunks of 10, one of which is its own
+
+
+def test_two_workers_lease_no_more_than_the_first_questions(run, engine):
+    until = timezone.now() + timedelta(seconds=30)
+    first = chunks.claim_next(run, "a", most=15, until=until)
+    second = chunks.claim_next(run, "b", most=15, until=until)
+
+    assert (len(first), len(second)) == (15, 5)
+    assert chunks.claim_next(run, "c", most=15, until=until) == []
+
+
 def test_a_token_too_many_leaves_the_thread_to_others(run, engine, monkeypatch):
     taken: list[int] = []
 
     def ask(run, judgments, questions, lease, watches):
         taken.append(len(judgments))
-        run.judgments.filter(lease=lease).update(state="skipped", leased_until=None)
+        run.judgments.filter(lease=lease).update(state="done", choice="r1", leased_until=None)
         chunks.take_turn(run_id=run.pk, then=taken.append)  # a second thread, in the middle
 
     monkeypatch.setattr(chunks, "_ask", ask)
@@ -201,7 +227,7 @@ def test_a_token_too_many_leaves_the_thread_to_others(run, engine, monkeypatch):
 
     chunks.take_turn(run_id=run.pk, then=taken.append)
 
-    assert taken == [50, 50, 20]
+    assert taken == [20, 50, 50]
 
 
 @pytest.mark.django_db(transaction=True)

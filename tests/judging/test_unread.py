@@ -93,6 +93,7 @@ def test_one_readable_reply_in_ten_pauses_a_run_and_one_in_two_does_not(slow_jud
     assert (run.state, states(run)["done"]) == ("paused", 2)
 
     replies["every"] = 2
+    asked.clear()
     run = judge_all(study, slow_judge, seed=99)
     assert (run.state, states(run)) == ("done", {"done": 20, "unparseable": 20})
 
