@@ -94,10 +94,13 @@ _AGAINST = re.compile(
     r"|meinte)\b",
     re.IGNORECASE,
 )
+_WITHDRAWN = re.compile(
+    r"\W*\bno\b[,;.]|.*\bbut\s+i\s+(?:refuse|decline|won['’]t|will\s+not)\b", re.IGNORECASE
+)
 _REJECTED = re.compile(
     r"\b(?:stereotyp\w*|bias\w*|prejudic\w*|discriminat\w*|unfair\w*|inappropriate|wrong|incorrect"
     r"|mistak\w*|unlikely|tempting|guess\w*|arbitrary|dishonest|worse|example|format|placeholder"
-    r"|template|required|demand\w*|expected|impossible|said|says|wrote|what|out|falsch|vorurteil\w*"
+    r"|template|default|required|demand\w*|expected|impossible|said|says|wrote|what|out|falsch|vorurteil\w*"
     r"|unfair)\b",
     re.IGNORECASE,
 )
@@ -162,7 +165,9 @@ def _is_condition(lead: str) -> bool:
 def _is_kept(before: str, behind: str) -> bool:
     """Whether what is behind a verdict in its sentence does not take it back."""
     behind = _HEDGE.sub(" ", behind).strip()
-    if _IF.match(behind) or _AGAINST.match(behind) or re.match(r"zu\s+\w+e?n\b", behind):
+    if any(sign.match(behind) for sign in (_IF, _AGAINST, _WITHDRAWN)) or re.match(
+        r"zu\s+\w+e?n\b", behind
+    ):
         return False
     words = [word.lower() for word in _WORDS.findall(_CLAUSE.split(behind)[0])]
     if modal := _MODAL.match(behind):

@@ -31,6 +31,7 @@ class AnswerCounts:
 
     def __init__(self, run_id: int) -> None:
         self._next = LOOKED_AT
+        self.is_cleared = False  # somebody agreed, or the whole run has enough
         self._lock = threading.Lock()
         self.read(run_id)
 
@@ -41,7 +42,7 @@ class AnswerCounts:
     @property
     def is_on_trial(self) -> bool:
         """Whether the first answers may still show that the replies cannot be read."""
-        return self.answered < LOOKED_AT and self._readable * ONE_IN < LOOKED_AT
+        return not self.is_cleared and self._readable * ONE_IN < LOOKED_AT
 
     def add(self, state: str) -> bool:
         """Count an answer; return whether `pause_if_unread` has to look at the whole run."""
@@ -64,8 +65,10 @@ def most_to_ask(run_id: int, counts: AnswerCounts, *, most: int) -> int:
     if not counts.is_on_trial:
         return most
     counts.read(run_id)
+    if counts.answered >= LOOKED_AT:
+        counts.is_cleared = not pause_if_unread(run_id)
     if not counts.is_on_trial:
-        return 0 if pause_if_unread(run_id) else most
+        return most
     leased = Judgment.everything.filter(run=run_id, state=Judgment.State.LEASED).count()
     return min(most, max(0, LOOKED_AT - counts.answered - leased))
 
@@ -77,7 +80,10 @@ def answer_counts(run_id: int) -> Counter[str]:
 
 
 def pause_if_unread(run_id: int) -> bool:
-    """Pause a run with too few readable replies and questions left, unless somebody agreed."""
+    """Pause a run with too few readable replies and questions left, unless somebody agreed.
+
+    False if it may go on.
+    """
     run = JudgeRun.objects.get(pk=run_id)
     known = answer_counts(run_id)
     if run.parameters.get(_ACCEPTED) or not is_too_few(known[_DONE], sum(known.values())):
@@ -85,7 +91,8 @@ def pause_if_unread(run_id: int) -> bool:
     left = Judgment.everything.filter(run=run_id, state__in=Judgment.OPEN)
     if not left.exclude(attempts__outcome=Attempt.Outcome.SENT).exists():
         return False  # all that is left is being asked
-    return stop(run_id=run_id, state=JudgeRun.State.PAUSED, sentence=_words(known))
+    stop(run_id=run_id, state=JudgeRun.State.PAUSED, sentence=_words(known))
+    return True
 
 
 def _words(known: Counter[str]) -> str:

@@ -86,6 +86,12 @@ Ein anderer Richter sagte [[A]] [[80]].
 Alles außer [[A]].
 Zum Beispiel: [[A]] [[70]]
 Otro juez dijo [[A]] [[80]].
+If pressed I'd say [[A]] [[55]], but I refuse.
+[[A]] [[50]] — no, I can't do this.
+Neither is right; [[A]] [[50]] is just the default.
+Do not read this as [[A]] [[70]].
+I'd hesitate to choose [[A]].
+There is no basis for choosing [[A]] [[50]].
 I could write [[A]] [[50]], but that would be a guess.
 I might choose [[A]] [[50]] for someone else.
 One could argue for [[A]] [[60]].
@@ -129,6 +135,8 @@ Probably [[A]] [[70]]
 The more helpful and relevant response is [[A]] [[70]].
 They would probably appreciate [[A]] [[70]].
 Honestly, [[A]] [[70]]
+[[A]] [[70]], but I can't be certain
+[[A]] [[70]] because no price is named
 Most people of that age like dogs, so [[A]] [[70]]
 I'd go with [[A]] [[70]].
 I would say [[A]] [[70]].
