@@ -8,7 +8,7 @@ import time
 import pytest
 
 from judging.backends.backend import BadRecording, ReplayBackend, read_recording
-from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
+from judging.backends.openai import OpenAIBackend, OpenAISettings, Server
 from judging.engine.asker import Asker, Route
 from judging.engine.interface import (
     BackendFault,
@@ -40,9 +40,8 @@ def ask(url, *, key="", question=QUESTION, timeout=5.0):
     """One request through the real client."""
 
     async def scenario():
-        connections = connect(base_url=url, api_key=key, timeout=timeout)
         settings = OpenAISettings("m", url, 0.7, 0.95, 64, timeout)
-        backend = OpenAIBackend(settings, connections)
+        backend = OpenAIBackend(settings, Server(url, key, timeout))
         try:
             return await backend.ask(question, seed=question.seed, parameters=backend.parameters())
         finally:

@@ -102,7 +102,7 @@ def test_a_run_names_the_package_that_hands_in_its_files(study):
     run = start_run(spec, enqueue=False)
 
     assert run.parameters["software"] == {
-        "httpcore2": version("httpcore2"),
+        "httpx2": version("httpx2"),
         "openai": version("openai"),
     }
 
