@@ -19,6 +19,7 @@ from judging.errors import BadJudge
 
 CONNECT_SECONDS = 10.0
 _KEEP_SECONDS = 5.0  # how long an idle connection is kept; servers close theirs soon after
+_ABOUT_THE_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 @cache
@@ -27,15 +28,12 @@ def certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-_ABOUT_THE_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-
-
 async def _refuse_link_local(event: str, info: Mapping[str, Any]) -> None:
     """Close a connection to a link-local address before anything is sent.
 
     The address of the connection is checked, because a name can mean another one at each look.
     """
-    if event != "connection.connect_tcp.complete":
+    if not event.endswith(".connect_tcp.complete"):
         return
     stream = info["return_value"]
     address = stream.get_extra_info("server_addr")

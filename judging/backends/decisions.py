@@ -109,13 +109,12 @@ class DecisionsBackend:
         return bool(left)
 
     async def _ask(self, wire: str, question: JudgeQuestion, seed: int) -> Reply:
+        from judging.backends.connections import faults  # which loads the HTTP library
+
         content = await prepared(
             question, partial(WIRES[wire].content, self._model, question, self._extra)
         )
-        route = WIRES[wire].route
-        from judging.backends.connections import faults  # which loads the HTTP library
-
-        address = address_of(self._url, route)
+        address = address_of(self._url, WIRES[wire].route)
         with faults(self._server.timeout):
             response = await self._client.post(
                 address,

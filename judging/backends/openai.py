@@ -63,10 +63,10 @@ from studies.network import seconds_to_wait
 
 if TYPE_CHECKING:
     import httpx2
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, OpenAI
 
 
-_NO_KEY = "none"  # servers without keys ignore it
+NO_KEY = "none"  # servers without keys ignore it
 # Statuses of a complaint about a parameter; some gateways report it as an error of their own.
 MAY_ADJUST = frozenset({400, 403, 404, 405, 406, 415, 422, 500, 501})
 
@@ -121,20 +121,12 @@ class Server:
         from openai import AsyncOpenAI
 
         return AsyncOpenAI(
-            api_key=self.api_key or _NO_KEY,
-            base_url=self.base_url,
+            api_key=self.api_key or NO_KEY,
+            base_url=self.base_url.rstrip("/"),
             max_retries=0,
             http_client=self.http_client(),
             default_query=dict(self.query),
         )
-
-    def request_options(self) -> dict[str, Any]:
-        """The headers of each request of `client`, and those of its own that are not sent."""
-        from openai import Omit
-
-        headers = self.all_headers()
-        unsent = {"Authorization", "OpenAI-Organization", "OpenAI-Project"} - headers.keys()
-        return {"headers": {**headers, **{name: Omit() for name in unsent}}}
 
 
 def headers_of(
@@ -144,7 +136,7 @@ def headers_of(
     secret: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     secret = secret or {}
-    key = {} if secret and not api_key else {"Authorization": f"Bearer {api_key or _NO_KEY}"}
+    key = {} if secret and not api_key else {"Authorization": f"Bearer {api_key or NO_KEY}"}
     headers = {
         **key,
         "Content-Type": "application/json",
@@ -161,6 +153,20 @@ def headers_of(
             if value := os.environ.get(variable):
                 headers[header] = value
     return headers
+
+
+def only(headers: Mapping[str, str], client: "AsyncOpenAI | OpenAI") -> dict[str, Any]:
+    """These headers, and none that the client adds.
+
+    It adds what it reads from the environment, which may be meant for others, and what it knows of
+    this machine.
+    """
+    from openai import Omit
+
+    kept = {name.lower() for name in headers}
+    added = ["Authorization", "X-Stainless-Retry-Count", "X-Stainless-Read-Timeout"]
+    added += client.default_headers
+    return {**{name: Omit() for name in added if name.lower() not in kept}, **headers}
 
 
 def intended_parameters(settings: OpenAISettings) -> Parameters:
@@ -186,7 +192,7 @@ class OpenAIBackend:
         self._settings = settings
         self._server = server
         self._client = server.client()
-        self._options: Any = server.request_options()
+        self._options: Any = {"headers": only(server.all_headers(), self._client)}
         self.adjustments = Adjustments(intended_parameters(settings), may_stream=True)
 
     def parameters(self) -> Parameters:
