@@ -5,11 +5,9 @@ them, so commands and processes that only serve pages do without.
 """
 
 from django.http import HttpRequest, HttpResponseBase
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 
-@csrf_exempt  # no cookies to misuse: only the token of a request counts
 @require_http_methods(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
 def gateway(request: HttpRequest, route: str) -> HttpResponseBase:
     """Answer a request to the API."""

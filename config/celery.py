@@ -16,12 +16,21 @@ from typing import Any
 from celery import Celery
 from celery.beat import Scheduler, SchedulingError
 from celery.contrib.django.task import DjangoTask
-from celery.signals import beat_embedded_init, beat_init, worker_init, worker_ready, worker_shutdown
+from celery.signals import (
+    beat_embedded_init,
+    beat_init,
+    task_postrun,
+    task_prerun,
+    worker_init,
+    worker_ready,
+    worker_shutdown,
+)
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from kombu.transport import TRANSPORT_ALIASES
 
+from config import log_lines
 from extras import modules
 from studies.jobs.queueing import queue
 
@@ -99,6 +108,8 @@ app = Celery("thirdperson", task_cls=DatabaseTask)
 _need_settings()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+task_prerun.connect(log_lines.begin_task)
+task_postrun.connect(log_lines.end_task)
 
 RESTART_SECONDS = 15.0
 _stop = threading.Event()

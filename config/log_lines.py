@@ -10,7 +10,6 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-from celery.signals import task_postrun, task_prerun
 from django.http import HttpRequest, HttpResponse
 
 HEADER = "X-Request-ID"
@@ -81,11 +80,9 @@ def task_ids(task: Any, args: Any, kwargs: Any) -> dict[str, int]:
     }
 
 
-@task_prerun.connect
-def _begin(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
+def begin_task(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
     _context.set({"task": task.name, "task_id": task_id, **task_ids(task, args, kwargs)})
 
 
-@task_postrun.connect
-def _end(**_: Any) -> None:
+def end_task(**_: Any) -> None:
     _context.set({})

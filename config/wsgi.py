@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.core.wsgi import get_wsgi_application
-from django.urls import reverse
+from django.urls import get_resolver
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 
@@ -18,10 +18,11 @@ sys.setswitchinterval(0.0005)
 
 _site = get_wsgi_application()
 from annotation.participants import templates  # noqa: E402  after Django is set up
+from studies.pages.addressed import load  # noqa: E402
 
 # Nothing loaded here is garbage, and a collection would visit all of it many times.
 gc.disable()
-reverse("login")  # imports every page; the first visitor would wait for it
+load(get_resolver().url_patterns)  # the first visitor would wait for the modules of pages
 templates.load()
 # What workers have from here on stays in memory that they share, and no collection visits it.
 gc.freeze()

@@ -3,10 +3,13 @@
 import re
 from argparse import ArgumentParser, _SubParsersAction
 from collections.abc import Iterator
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
 from django.core.management import get_commands, load_command_class
+
+from studies.extra import Extra, extras
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
@@ -28,8 +31,16 @@ def broken_links(page: Path) -> Iterator[str]:
             continue
         path, _, anchor = target.partition("#")
         other = (page.parent / path).resolve() if path else page
-        if not other.exists() or (anchor and anchor not in anchors(other)):
+        if not is_deleted(other) and (
+            not other.exists() or (anchor and anchor not in anchors(other))
+        ):
             yield target
+
+
+def is_deleted(path: Path) -> bool:
+    """Whether it belongs to an extra whose folder was deleted."""
+    inside = path.relative_to(ROOT).parts if path.is_relative_to(ROOT) else ()
+    return len(inside) > 2 and inside[0] == "extras" and not (ROOT / "extras" / inside[1]).exists()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -48,18 +59,49 @@ def options_of(parser: ArgumentParser) -> Iterator[str]:
         yield from (option for option in action.option_strings if option.startswith("--"))
 
 
+def parsers() -> Iterator[tuple[str, ArgumentParser]]:
+    """The project's own commands."""
+    for name, app in sorted(get_commands().items()):
+        if app.split(".")[0] in APPS:
+            yield name, load_command_class(app, name).create_parser("", name)
+
+
 def test_every_option_of_a_command_is_described():
     text = "".join(page.read_text("utf-8") for page in PAGES)
     of_django = set(options_of(load_command_class("django.core", "migrate").create_parser("", "")))
     missing = [
         f"{name} {option}"
-        for name, app in get_commands().items()
-        if app.split(".")[0] in APPS
-        for option in options_of(load_command_class(app, name).create_parser("", name))
+        for name, parser in parsers()
+        for option in options_of(parser)
         if option not in of_django and not re.search(rf"{option}\b", text)
     ]
 
     assert missing == []
+
+
+# Without --inline, these wait for the workers.
+ALWAYS_WAIT = {"label", "recheck", "reproduce"}
+
+
+def other_words(name: str, parser: ArgumentParser) -> Iterator[str]:
+    options = set(options_of(parser))
+    places = [action.dest for action in parser._actions if not action.option_strings]
+    if "--slug" in options or {"study", "slug"} <= set(places):
+        yield "a study that is created is --new SLUG"
+    if "--estimate" in options:
+        yield "showing the cost first is --dry-run"
+    if "run" in places:
+        yield "a run is --run ID"
+    if "--study" in options and not places:
+        yield "the study comes first, without an option"
+    if "--inline" in options and "--wait" not in options and name not in ALWAYS_WAIT:
+        yield "what needs a worker has --wait and --inline"
+
+
+def test_commands_say_one_thing_one_way():
+    found = [f"{name}: {each}" for name, parser in parsers() for each in other_words(name, parser)]
+
+    assert found == []
 
 
 # Words that CONTRIBUTING.md asks to avoid; not a judgment of style.
@@ -79,12 +121,39 @@ def test_pages_use_plain_words(page):
 
 def test_every_folder_that_the_architecture_page_names_exists():
     page = (ROOT / "docs/architecture.md").read_text("utf-8")
-    named = set(
-        re.findall(r"`((?:studies|annotation|judging|analysis|api|demo|config)/[\w/.]*)`", page)
-    )
+    folders = "studies|annotation|judging|analysis|api|demo|config|thirdperson|deploy|benchmarks"
+    named = set(re.findall(rf"`((?:{folders})/[\w/.]*)`", page))
 
-    assert len(named) > 30
+    assert len(named) > 70
     assert sorted(name for name in named if not (ROOT / name).exists()) == []
+
+
+def test_the_architecture_page_lists_every_kind_and_every_extra():
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (\w+)", page, re.MULTILINE))
+    groups = {name: extra.group for name, extra in extras().items()}
+    kinds = [field.name for field in fields(Extra) if field.default is not MISSING]
+
+    assert len(kinds) > 15
+    assert [kind for kind in kinds if kind not in rows] == []
+    assert {name: rows.get(name) for name in groups} == groups
+
+
+def test_every_test_that_a_page_names_exists():
+    named = {
+        found
+        for page in PAGES
+        for found in re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text("utf-8"))
+    }
+    missing = [
+        f"{path}::{test}"
+        for path, test in sorted(named)
+        if not is_deleted(ROOT / path.removeprefix("tests/"))
+        and f"def {test}(" not in (ROOT / path).read_text("utf-8")
+    ]
+
+    assert len(named) > 50
+    assert missing == []
 
 
 def test_the_index_of_extending_names_every_page():

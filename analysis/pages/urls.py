@@ -2,49 +2,59 @@
 
 from django.urls import include, path
 
-from analysis.pages import (
-    another_view,
-    audit_views,
-    disagreement_views,
-    export_views,
-    files,
-    views,
-)
+from studies.pages.addressed import view
 
 _REPORTS = [
-    path("", views.list_reports, name="list"),
-    path("build/", views.build, name="build"),
-    path("view/", another_view.another_view, name="view"),
-    path("<str:public_id>/", views.show_report, name="report"),
-    path("<str:public_id>/status/", views.status, name="status"),
-    path("<str:public_id>/report.html", files.open_report, name="open"),
-    path("<str:public_id>/pages/<slug:name>.html", files.open_own_page, name="own-page"),
-    path("<str:public_id>/card.svg", files.card, {"kind": "svg"}, name="card"),
-    path("<str:public_id>/card.png", files.card, {"kind": "png"}, name="card-png"),
-    path("<str:public_id>/download/", files.download_html, name="download"),
-    path("<str:public_id>/report.json", files.download_json, name="json"),
-    path("<str:public_id>/tables.zip", files.download_tables, name="tables"),
-    path("<str:public_id>/tables/<slug:name>.csv", files.download_table, name="table"),
-    path("<str:public_id>/items.json", files.item_rows, name="item_rows"),
+    path("", view("analysis.pages.views:list_reports"), name="list"),
+    path("build/", view("analysis.pages.views:build"), name="build"),
+    path("view/", view("analysis.pages.another_view:another_view"), name="view"),
+    path("<str:public_id>/", view("analysis.pages.views:show_report"), name="report"),
+    path("<str:public_id>/status/", view("analysis.pages.views:status"), name="status"),
+    path("<str:public_id>/report.html", view("analysis.pages.files:open_report"), name="open"),
+    path(
+        "<str:public_id>/pages/<slug:name>.html",
+        view("analysis.pages.files:open_own_page"),
+        name="own-page",
+    ),
+    path(
+        "<str:public_id>/card.svg", view("analysis.pages.files:card"), {"kind": "svg"}, name="card"
+    ),
+    path(
+        "<str:public_id>/card.png",
+        view("analysis.pages.files:card"),
+        {"kind": "png"},
+        name="card-png",
+    ),
+    path("<str:public_id>/download/", view("analysis.pages.files:download_html"), name="download"),
+    path("<str:public_id>/report.json", view("analysis.pages.files:download_json"), name="json"),
+    path("<str:public_id>/tables.zip", view("analysis.pages.files:download_tables"), name="tables"),
+    path(
+        "<str:public_id>/tables/<slug:name>.csv",
+        view("analysis.pages.files:download_table"),
+        name="table",
+    ),
+    path("<str:public_id>/items.json", view("analysis.pages.files:item_rows"), name="item_rows"),
 ]
 _EXPORTS = [
-    path("", export_views.list_exports, name="list"),
-    path("table/", export_views.table, name="table"),
-    path("new/", export_views.create, name="create"),
-    path("stale/", export_views.stale, name="stale"),
-    path("<str:public_id>/download/", export_views.download, name="download"),
-    path("<str:public_id>/again/", export_views.again, name="again"),
-    path("<str:public_id>/delete/", export_views.delete, name="delete"),
+    path("", view("analysis.pages.export_views:list_exports"), name="list"),
+    path("table/", view("analysis.pages.export_views:table"), name="table"),
+    path("new/", view("analysis.pages.export_views:create"), name="create"),
+    path("stale/", view("analysis.pages.export_views:stale"), name="stale"),
+    path(
+        "<str:public_id>/download/", view("analysis.pages.export_views:download"), name="download"
+    ),
+    path("<str:public_id>/again/", view("analysis.pages.export_views:again"), name="again"),
+    path("<str:public_id>/delete/", view("analysis.pages.export_views:delete"), name="delete"),
 ]
 _AUDIT = [
-    path("", audit_views.findings, name="findings"),
-    path("status/", audit_views.status, name="status"),
-    path("again/", audit_views.again, name="again"),
-    path("accept/", audit_views.accept_finding, name="accept"),
+    path("", view("analysis.pages.audit_views:findings"), name="findings"),
+    path("status/", view("analysis.pages.audit_views:status"), name="status"),
+    path("again/", view("analysis.pages.audit_views:again"), name="again"),
+    path("accept/", view("analysis.pages.audit_views:accept_finding"), name="accept"),
 ]
 _DISAGREEMENTS = [
-    path("", disagreement_views.disagreements, name="list"),
-    path("status/", disagreement_views.status, name="status"),
+    path("", view("analysis.pages.disagreement_views:disagreements"), name="list"),
+    path("status/", view("analysis.pages.disagreement_views:status"), name="status"),
 ]
 urlpatterns = [
     path("studies/<slug:slug>/disagreements/", include((_DISAGREEMENTS, "disagreements"))),

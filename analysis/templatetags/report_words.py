@@ -29,6 +29,33 @@ def pack_last(context: Mapping[str, Any], shown: ShownTable) -> str:
     return ""
 
 
+# What the heading of a table means, in a sentence that its tooltip shows.
+MEANINGS = {
+    "Holm p": "The p value, made larger because several tests are made together (Holm 1979).",
+    "Holm p of equivalence": "The p value of the test that the difference is too small to matter, "
+    "made larger because several tests are made together (Holm 1979).",
+    "Adjusted p": "The p value, made larger because several tests are made together.",
+    "ECE": "Expected calibration error: the mean gap between stated certainty and how often "
+    "answers with it are right. 0 is best.",
+    "Brier": "Brier score: the mean squared gap between certainty and being right (1) or wrong "
+    "(0). 0 is best.",
+    "AUROC": "The probability that a right answer has a higher certainty than a wrong one. "
+    ".5 means that certainty says nothing, 1 is best.",
+    "AURC": "Area under the risk-coverage curve: the mean share of wrong answers if only the most "
+    "certain ones are accepted, over all thresholds. 0 is best.",
+    "E-AURC": "AURC minus the lowest value that is possible with as many wrong answers. 0 is best.",
+    "AUPRC": "Area under the precision-recall curve of certainty. Compare it with the share of "
+    "such answers.",
+}
+
+
+@register.filter
+def meaning(heading: str) -> str:
+    """The attribute with the meaning of a heading; empty if the heading explains itself."""
+    known = MEANINGS.get(heading.partition(",")[0])
+    return format_html(' title="{}"', known) if known else ""
+
+
 @register.filter
 def unbroken(text: object) -> str:
     """The text without line breaks between a number and “%”; report.json has plain spaces."""

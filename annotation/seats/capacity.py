@@ -164,11 +164,11 @@ class SeatForecast:
         came = ""
         if self.beyond:
             people = "1 annotator" if self.beyond == 1 else f"{self.beyond:,} annotators"
-            came = f"{people} came for full groups, and their answers are surplus. "
+            came = f"{people} came for full groups: their answers are not counted. "
         return (
             f"{came}Places are open only for {named_groups(self.waiting)}. Recruit only these "
-            "groups, for example with a filter on Prolific: others give surplus answers that you "
-            "pay for."
+            "groups, for example with a filter on Prolific: you pay for the answers of others, "
+            "and they are not counted."
         )
 
     @property

@@ -278,7 +278,7 @@ def retake(annotator: Annotator, *, answered: bool = False) -> None:
 
 
 def unseat(annotator: Annotator) -> None:
-    """Make a locked annotator's work surplus, without seats and quota place.
+    """Mark a locked annotator's answers as surplus, and free their seats and quota place.
 
     For an annotator who continues or has completed. `seat_again` gives both back if free.
     """

@@ -26,19 +26,7 @@ def folders() -> list[Path]:
 
 
 def text_of(name: str) -> str:
-    """The text of a page; the index includes the pages of extras."""
-    text = pages()[name].read_text("utf-8")
-    return text + _of_extras() if name == INDEX else text
-
-
-def _of_extras() -> str:
-    """Links to the pages of extras, which the core's pages do not name."""
-    paths = [path for path in pages().values() if ROOT not in path.parents]
-    links = [
-        f"- [{title_of(path.read_text('utf-8'))}](../{path.relative_to(settings.BASE_DIR)})"
-        for path in paths
-    ]
-    return "\n".join(["\n## Extras\n", *links]) + "\n" if links else ""
+    return pages()[name].read_text("utf-8")
 
 
 def title_of(text: str) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from studies.pages.addressed import viewed
+
 NOTE = "`make docs` generates this page from the code; changes to it are lost."
 _APPS = ("annotation", "api", "analysis", "config", "judging", "studies")
 
@@ -38,7 +40,7 @@ def _views(
         if isinstance(pattern, URLResolver):
             yield from _views(pattern.url_patterns, address)
         elif inspect.unwrap(pattern.callback).__module__.split(".")[0] in _APPS:
-            yield address, pattern.callback
+            yield address, viewed(pattern.callback)
 
 
 def _addresses() -> str:

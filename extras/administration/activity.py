@@ -9,7 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_GET
@@ -108,7 +108,3 @@ def _words(value: Any) -> str:
 
 def section_page(study: Study) -> list[SectionPage]:
     return [SectionPage("settings", "Activity", reverse("activity:log", args=[study.slug]))]
-
-
-app_name = "activity"
-urlpatterns = [path("", activity, name="log")]

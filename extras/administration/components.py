@@ -4,7 +4,6 @@ from django import forms
 from django.contrib.admin.views.decorators import staff_member_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
 from django.views.decorators.http import require_GET
 
 from studies.models import Study
@@ -92,6 +91,3 @@ def components(request: HttpRequest) -> HttpResponse:
         ],
     }
     return render(request, "administration/components.html", context)
-
-
-urlpatterns = [path("", components, name="components")]

@@ -9,8 +9,8 @@ EXTRA = Extra(
     group="installation",
     addresses={
         "administration/": "urls",
-        "admin/components/": "components",
-        "studies/<slug:slug>/activity/": "activity",
+        "admin/components/": "components_urls",
+        "studies/<slug:slug>/activity/": "activity_urls",
         "": "documentation.urls",
     },
     sections={"activity:": "settings"},

@@ -1,9 +1,9 @@
 from django.urls import path
 
-from extras.agents import views
+from studies.pages.addressed import view
 
 app_name = "agents"
 urlpatterns = [
-    path("", views.proposals, name="proposals"),
-    path("<str:public_id>/", views.decide, name="decide"),
+    path("", view("extras.agents.views:proposals"), name="proposals"),
+    path("<str:public_id>/", view("extras.agents.views:decide"), name="decide"),
 ]

@@ -10,7 +10,7 @@ EXTRA = Extra(
         "version can be asked again."
     ),
     group="people",
-    addresses={"studies/<slug:slug>/people/consent/": "views"},
+    addresses={"studies/<slug:slug>/people/consent/": "urls"},
     sections={"amended_consents:": "annotators"},
     navigation=("views:versions_page",),
 )

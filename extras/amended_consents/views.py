@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from extras.amended_consents.amendments import (
@@ -116,7 +116,3 @@ def consent_versions(request: HttpRequest, slug: str) -> HttpResponse:
     }
     status = REFUSED if fault or (sending and form.errors) else 200
     return render(request, "amended_consents/versions.html", context, status=status)
-
-
-app_name = "amended_consents"
-urlpatterns = [path("", consent_versions, name="versions")]

@@ -157,7 +157,11 @@ def find_passport(path: Path) -> Passport:
 def add_asking(parser: ArgumentParser) -> None:
     """Add the options that decide who asks the judge."""
     parser.add_argument("--budget", metavar="USD", help="budget for missing answers in US dollars")
-    parser.add_argument(
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--dry-run", action="store_true", help="show the cost of missing answers; ask nothing"
+    )
+    how.add_argument(
         "--inline",
         action="store_true",
         help="run in this process, without a broker (default: wait for the workers)",
@@ -178,7 +182,7 @@ def ask_missing(
 
     for missing in still_to_ask(study, passport):
         out.write(f"Asking {missing.judge} about {missing.items:,} unanswered items.")
-        how = {"inline": True} if options["inline"] else {"wait": True}
+        how = {name: True for name in ("dry_run", "inline") if options[name]} or {"wait": True}
         limits = {"budget": options["budget"]} if options["budget"] else {}
         try:
             call_command(

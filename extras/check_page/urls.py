@@ -1,9 +1,9 @@
 from django.urls import path
 
-from extras.check_page import views
+from studies.pages.addressed import view
 
 app_name = "check_page"
 urlpatterns = [
-    path("", views.page, name="page"),
-    path("<path:name>", views.page, name="file"),
+    path("", view("extras.check_page.views:page"), name="page"),
+    path("<path:name>", view("extras.check_page.views:page"), name="file"),
 ]

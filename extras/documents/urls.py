@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from extras.documents import views
+from studies.pages.addressed import view
 
 app_name = "documents"
 urlpatterns = [
-    path("article/article.html", views.open_article, name="article"),
-    path("paper/paper.html", views.open_paper, name="paper"),
-    path("article.zip", views.download_article, name="article-zip"),
-    path("paper.zip", views.download_paper, name="paper-zip"),
+    path("article/article.html", view("extras.documents.views:open_article"), name="article"),
+    path("paper/paper.html", view("extras.documents.views:open_paper"), name="paper"),
+    path("article.zip", view("extras.documents.views:download_article"), name="article-zip"),
+    path("paper.zip", view("extras.documents.views:download_paper"), name="paper-zip"),
 ]

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from extras.estimation import views
+from studies.pages.addressed import view
 
 app_name = "estimation"
-urlpatterns = [path("draw/", views.draw, name="draw")]
+urlpatterns = [path("draw/", view("extras.estimation.views:draw"), name="draw")]

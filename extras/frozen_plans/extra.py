@@ -10,7 +10,7 @@ EXTRA = Extra(
         "and what was done otherwise."
     ),
     group="analyses",
-    addresses={"studies/<slug:slug>/reports/": "pages"},
+    addresses={"studies/<slug:slug>/reports/": "urls"},
     sections={"frozen_plans:": "report"},
     files=(
         Placed("files:PLAN", at="bundle"),

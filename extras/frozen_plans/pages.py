@@ -10,7 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from analysis.errors import AnalysisError, BadParameters
@@ -209,10 +209,3 @@ def _file(wanted: str, slug: str, content: dict[str, object], text: str) -> Http
         raise Http404("The list of deviations is there as json and as md.")
     response.headers["Content-Disposition"] = f'attachment; filename="{slug}-deviations.{wanted}"'
     return response
-
-
-app_name = "frozen_plans"
-urlpatterns = [
-    path("plan/", plan, name="plan"),
-    path("deviations/", deviations, name="deviations"),
-]

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from extras.graded import setup
+from studies.pages.addressed import view
 
 app_name = "graded"
-urlpatterns = [path("", setup.questions, name="questions")]
+urlpatterns = [path("", view("extras.graded.setup:questions"), name="questions")]

@@ -9,7 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from extras.item_editing.editing import (
@@ -324,12 +324,3 @@ EDIT = _link("edit", "Edit item")
 PERSONA = _link("persona", "Edit persona")
 DELETE = _link("delete", "Delete item")
 DELETE_ALL = ItemLink("delete-all", "Delete all items", _of_all)
-
-app_name = "item_editing"
-urlpatterns = [
-    path("items/<str:key>/edit/", edit, name="edit"),
-    path("items/<str:key>/persona/", persona, name="persona"),
-    path("items/<str:key>/delete/", delete, name="delete"),
-    # Not below items/, where it could be an item's address.
-    path("delete-items/", delete_all, name="delete-all"),
-]

@@ -2,11 +2,15 @@
 
 from django.urls import path
 
-from extras.own_answers import profiles, second_visits
+from studies.pages.addressed import view
 
 app_name = "own_answers"
 urlpatterns = [
-    path("profile/", profiles.profile, name="profile"),
-    path("retest/", second_visits.retest, name="retest"),
-    path("retest/<int:position>/", second_visits.retest_item, name="retest-item"),
+    path("profile/", view("extras.own_answers.profiles:profile"), name="profile"),
+    path("retest/", view("extras.own_answers.second_visits:retest"), name="retest"),
+    path(
+        "retest/<int:position>/",
+        view("extras.own_answers.second_visits:retest_item"),
+        name="retest-item",
+    ),
 ]

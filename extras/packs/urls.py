@@ -1,13 +1,13 @@
 from django.urls import path
 
-from extras.packs import views
+from studies.pages.addressed import view
 
 app_name = "packs"
 urlpatterns = [
-    path("pack/", views.ask_for_pack, name="write"),
-    path("replies/", views.upload_replies, name="replies"),
-    path("discard-pack/", views.discard_pack, name="discard"),
-    path("packs/<str:job_id>/", views.pack_job, name="job"),
-    path("packs/<str:job_id>/status/", views.pack_status, name="status"),
-    path("packs/<str:job_id>/file/", views.download_pack, name="file"),
+    path("pack/", view("extras.packs.views:ask_for_pack"), name="write"),
+    path("replies/", view("extras.packs.views:upload_replies"), name="replies"),
+    path("discard-pack/", view("extras.packs.views:discard_pack"), name="discard"),
+    path("packs/<str:job_id>/", view("extras.packs.views:pack_job"), name="job"),
+    path("packs/<str:job_id>/status/", view("extras.packs.views:pack_status"), name="status"),
+    path("packs/<str:job_id>/file/", view("extras.packs.views:download_pack"), name="file"),
 ]

@@ -2,13 +2,29 @@
 
 from django.urls import path
 
-from extras.personas import changed_items, other_personas, profile_views
+from studies.pages.addressed import view
 
 app_name = "personas"
 urlpatterns = [
-    path("changed-personas/", changed_items.changed_personas, name="changed-personas"),
-    path("other-personas/", other_personas.other_personas, name="other-personas"),
-    path("judges/profiles/", profile_views.profiles_page, name="profiles"),
-    path("judges/profiles/status/", profile_views.profiles_status, name="profiles-status"),
-    path("judges/profiles/<str:draft_id>/", profile_views.decide_profile, name="decide-profile"),
+    path(
+        "changed-personas/",
+        view("extras.personas.changed_items:changed_personas"),
+        name="changed-personas",
+    ),
+    path(
+        "other-personas/",
+        view("extras.personas.other_personas:other_personas"),
+        name="other-personas",
+    ),
+    path("judges/profiles/", view("extras.personas.profile_views:profiles_page"), name="profiles"),
+    path(
+        "judges/profiles/status/",
+        view("extras.personas.profile_views:profiles_status"),
+        name="profiles-status",
+    ),
+    path(
+        "judges/profiles/<str:draft_id>/",
+        view("extras.personas.profile_views:decide_profile"),
+        name="decide-profile",
+    ),
 ]

@@ -1,10 +1,10 @@
 from django.urls import path
 
-from extras.planning import views
+from studies.pages.addressed import view
 
 app_name = "planning"
 urlpatterns = [
-    path("", views.forecast, name="forecast"),
-    path("status/", views.status, name="status"),
-    path("watched/", views.watched_comparison, name="watched"),
+    path("", view("extras.planning.views:forecast"), name="forecast"),
+    path("status/", view("extras.planning.views:status"), name="status"),
+    path("watched/", view("extras.planning.views:watched_comparison"), name="watched"),
 ]

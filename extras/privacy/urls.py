@@ -1,12 +1,12 @@
 from django.urls import path
 
-from extras.privacy import views
+from studies.pages.addressed import view
 
 app_name = "privacy"
 urlpatterns = [
-    path("", views.find, name="find"),
-    path("person/", views.request_page, name="person"),
-    path("person/file/", views.person_file, name="file"),
-    path("person/act/", views.act, name="act"),
-    path("done/<slug:reference>/", views.done, name="done"),
+    path("", view("extras.privacy.views:find"), name="find"),
+    path("person/", view("extras.privacy.views:request_page"), name="person"),
+    path("person/file/", view("extras.privacy.views:person_file"), name="file"),
+    path("person/act/", view("extras.privacy.views:act"), name="act"),
+    path("done/<slug:reference>/", view("extras.privacy.views:done"), name="done"),
 ]

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from extras.replication import views
+from studies.pages.addressed import view
 
 app_name = "replication"
-urlpatterns = [path("", views.recover_wording, name="recover-wording")]
+urlpatterns = [path("", view("extras.replication.views:recover_wording"), name="recover-wording")]

@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from extras.rules import views
+from studies.pages.addressed import view
 
 app_name = "rules"
 urlpatterns = [
-    path("why/", views.why, name="why"),
-    path("why/status/", views.status, name="status"),
-    path("why/again/", views.again, name="again"),
+    path("why/", view("extras.rules.views:why"), name="why"),
+    path("why/status/", view("extras.rules.views:status"), name="status"),
+    path("why/again/", view("extras.rules.views:again"), name="again"),
 ]

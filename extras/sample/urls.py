@@ -1,9 +1,9 @@
 from django.urls import path
 
-from extras.sample import views
+from studies.pages.addressed import view
 
 app_name = "sample"
 urlpatterns = [
-    path("add/", views.add, name="add"),
-    path("remove/", views.remove, name="remove"),
+    path("add/", view("extras.sample.views:add"), name="add"),
+    path("remove/", view("extras.sample.views:remove"), name="remove"),
 ]

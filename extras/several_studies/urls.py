@@ -1,12 +1,14 @@
 from django.urls import path
 
-from extras.several_studies import views
+from studies.pages.addressed import view
 
 app_name = "several_studies"
 urlpatterns = [
-    path("", views.choose, name="choose"),
-    path("<str:report_id>/", views.show, name="show"),
-    path("<str:report_id>/status/", views.status, name="status"),
-    path("<str:report_id>/all.zip", views.download, name="download"),
-    path("<str:report_id>/files/<path:name>", views.file, name="file"),
+    path("", view("extras.several_studies.views:choose"), name="choose"),
+    path("<str:report_id>/", view("extras.several_studies.views:show"), name="show"),
+    path("<str:report_id>/status/", view("extras.several_studies.views:status"), name="status"),
+    path("<str:report_id>/all.zip", view("extras.several_studies.views:download"), name="download"),
+    path(
+        "<str:report_id>/files/<path:name>", view("extras.several_studies.views:file"), name="file"
+    ),
 ]

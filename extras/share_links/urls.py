@@ -2,19 +2,19 @@
 
 from django.urls import include, path
 
-from extras.share_links import views
+from studies.pages.addressed import view
 
 _OWNERS = [
-    path("", views.links, name="links"),
-    path("<str:link_id>/end/", views.revoke, name="revoke"),
-    path("<str:link_id>/names/", views.reveal, name="reveal"),
-    path("<str:link_id>/files/", views.write, name="write-files"),
+    path("", view("extras.share_links.views:links"), name="links"),
+    path("<str:link_id>/end/", view("extras.share_links.views:revoke"), name="revoke"),
+    path("<str:link_id>/names/", view("extras.share_links.views:reveal"), name="reveal"),
+    path("<str:link_id>/files/", view("extras.share_links.views:write"), name="write-files"),
 ]
 _SHARED = [
-    path("<str:link_id>/", views.shared_report, name="report"),
-    path("<str:link_id>/card.png", views.shared_card, name="card"),
-    path("<str:link_id>/files.zip", views.shared_files, name="files"),
-    path("<str:link_id>/report.html", views.shared_file, name="file"),
+    path("<str:link_id>/", view("extras.share_links.views:shared_report"), name="report"),
+    path("<str:link_id>/card.png", view("extras.share_links.views:shared_card"), name="card"),
+    path("<str:link_id>/files.zip", view("extras.share_links.views:shared_files"), name="files"),
+    path("<str:link_id>/report.html", view("extras.share_links.views:shared_file"), name="file"),
 ]
 urlpatterns = [
     path("studies/<slug:slug>/reports/<str:public_id>/share/", include((_OWNERS, "share_links"))),

@@ -1,5 +1,5 @@
 from django.urls import path
 
-from extras.telemetry.metrics import metrics
+from studies.pages.addressed import view
 
-urlpatterns = [path("", metrics, name="metrics")]
+urlpatterns = [path("", view("extras.telemetry.metrics:metrics"), name="metrics")]

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from extras.validation import asking
+from studies.pages.addressed import view
 
 app_name = "validation"
-urlpatterns = [path("datasheet/", asking.datasheet, name="datasheet")]
+urlpatterns = [path("datasheet/", view("extras.validation.asking:datasheet"), name="datasheet")]

@@ -8,7 +8,6 @@ from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
 from django.views.decorators.http import require_GET
 
 from analysis.lifecycle.main_numbers import ComparedRow, compare_results, compare_settings
@@ -123,7 +122,3 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
         ]
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "verification/compare.html", context, status=status)
-
-
-app_name = "comparison"
-urlpatterns = [path("", compare, name="reports")]

@@ -8,7 +8,7 @@ EXTRA = Extra(
     summary="A report is computed again from the current answers, and every value compared.",
     group="installation",
     addresses={
-        "studies/<slug:slug>/reports/compare/": "comparison",
+        "studies/<slug:slug>/reports/compare/": "comparison_urls",
         "studies/<slug:slug>/reports/<str:public_id>/verify/": "urls",
     },
     sections={"verification:": "report", "comparison:": "report"},

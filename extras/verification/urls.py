@@ -1,9 +1,9 @@
 from django.urls import path
 
-from extras.verification import views
+from studies.pages.addressed import view
 
 app_name = "verification"
 urlpatterns = [
-    path("", views.verify, name="verify"),
-    path("status/", views.status, name="status"),
+    path("", view("extras.verification.views:verify"), name="verify"),
+    path("status/", view("extras.verification.views:status"), name="status"),
 ]

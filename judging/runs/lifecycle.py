@@ -1,12 +1,14 @@
 """Extend, pause, resume and cancel the runs of a judge, and work one off in this process."""
 
 import math
+import time
 from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import partial
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from judging import deliveries
 from judging.models import JudgeRun, Judgment
@@ -17,6 +19,8 @@ from judging.worker import chunks, run_states, runtime
 from judging.worker.runtime import outlive_restart
 from judging.worker.unread import accept_unread, unread_of
 from studies.services.studies import record
+
+_POLL_SECONDS = 0.5
 
 
 def extend_run(run: JudgeRun, spec: RunSpec, *, user: User | None = None) -> JudgeRun:
@@ -149,6 +153,13 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
             # After Ctrl-C or a failed chunk, the others store what is in flight and end too.
             runtime.stop_asking()
             raise
+
+
+def wait_for_workers(runs: QuerySet[JudgeRun], on_wait: Callable[[], None] = lambda: None) -> None:
+    """Return when workers have ended all these runs. Calls `on_wait` twice a second."""
+    while outlive_restart(runs.filter(state__in=JudgeRun.ACTIVE).exists):
+        time.sleep(_POLL_SECONDS)
+        on_wait()
 
 
 def _threads(run: JudgeRun) -> int:

@@ -1,6 +1,7 @@
 """What commands share: finding a study, options for files, progress, invalid settings."""
 
 import sys
+import time
 import tomllib
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Collection
@@ -13,9 +14,12 @@ from django.core.management.base import CommandError
 
 from studies.importers.files.answer_rows import ScaleRange, scale_of
 from studies.importers.files.faults import Refused
+from studies.jobs.models import Job
 from studies.models import Study
 from studies.services.extras import turn_on
 from studies.texts.cells import ENCODINGS
+
+_POLL_SECONDS = 0.1
 
 
 def find_study(slug: str, *, uses: str = "") -> Study:
@@ -61,6 +65,24 @@ def add_encoding(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="encoding of a text file: UTF-8, or Windows-1252 if it is not UTF-8, unless named",
     )
+
+
+def add_how(parser: ArgumentParser, *, dry_run: str = "") -> None:
+    """The options for who does the work; with words for it, also `--dry-run`."""
+    how = parser.add_mutually_exclusive_group()
+    if dry_run:
+        how.add_argument("--dry-run", action="store_true", help=dry_run)
+    how.add_argument("--wait", action="store_true", help="wait until the workers finish")
+    how.add_argument("--inline", action="store_true", help="run in this process, without a broker")
+
+
+def wait_for(job: Job) -> None:
+    """Return when a worker has finished the job. Raises `CommandError` while no worker is there."""
+    while job.is_open:
+        if job.is_stalled:
+            raise CommandError(job.sentence)
+        time.sleep(_POLL_SECONDS)
+        job.refresh_from_db()
 
 
 def add_skip_faulty(parser: ArgumentParser) -> None:

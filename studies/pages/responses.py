@@ -7,6 +7,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 
@@ -72,11 +73,11 @@ def csv_response(name: str, header: Iterable[str], rows: Iterable[Iterable[Any]]
     return response
 
 
-def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def framed_here(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Let only this site show the page in a frame; all other pages refuse frames."""
 
     @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = view(request, *args, **kwargs)
         response.policy_changes = {"frame-ancestors": "'self'"}  # type: ignore[attr-defined]
         return response

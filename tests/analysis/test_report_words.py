@@ -3,8 +3,11 @@
 import datetime
 import re
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
+from django.conf import settings
+from django.template.loader import render_to_string
 
 from analysis.lifecycle.build_job import write_report
 from analysis.report.build import all_sentences
@@ -12,6 +15,8 @@ from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.render import render_html
 from analysis.report.sections.certainty.section import certainty_headline
 from analysis.report.sections.position import lights as lights_of
+from analysis.report.tables import TableColumn
+from analysis.templatetags.report_words import MEANINGS, meaning
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
@@ -234,3 +239,28 @@ def test_certainties_that_share_a_few_personas_do_not_go_together_by_chance():
     assert low < 0 < alone[0]
     first = report["certainty_headline"]["sentences"][0]
     assert f"(95 % CI {low:.2f} to {high:.2f})".replace("-", "−") in first
+
+
+def test_a_heading_that_only_experts_know_has_a_tooltip():
+    columns = [TableColumn("Who"), TableColumn("Holm p", "p")]
+    table = SimpleNamespace(groups=[("AURC", 2)], columns=columns)
+
+    html = render_to_string("analysis/report/_table_head.html", {"table": table})
+
+    titles = re.findall(r'title="([^"]+)"', html)
+    assert titles == [MEANINGS["AURC"], MEANINGS["Holm p"]]
+
+
+def test_every_heading_of_a_test_or_an_abbreviation_is_explained():
+    modules = [
+        path for app in ("analysis", "extras") for path in (settings.BASE_DIR / app).rglob("*.py")
+    ]
+    headings = {
+        heading
+        for path in modules
+        for heading in re.findall(r'\("([^"]+)", "(?:p|decimal|number)"', path.read_text("utf-8"))
+    }
+    for_experts = {each for each in headings if re.match(r"Holm|Adjusted|[A-Z-]{3,}$", each)}
+
+    assert len(for_experts) > 3
+    assert [each for each in for_experts - {"USD"} if not meaning(each)] == []

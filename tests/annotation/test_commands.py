@@ -20,7 +20,7 @@ def test_release_expired_frees_one_study_or_all(capsys):
         walk_in(study)
     Annotator.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
-    call_command("release_expired", "--study", studies[0].slug)
+    call_command("release_expired", studies[0].slug)
     after_one = set(Annotator.objects.values_list("study", "state"))
     call_command("release_expired")
 

@@ -63,7 +63,7 @@ def test_skewed_arrivals_show_immediately_with_the_missing_group():
         take_part(study, gender="woman" if number % 5 == 4 else "man")
 
     assert forecast_of(study).warning.startswith(
-        "1 annotator came for full groups, and their answers are surplus. Places are open only for "
+        "1 annotator came for full groups: their answers are not counted. Places are open only for "
         "gender: woman (8). Recruit only these groups"
     )
     words = " ".join(need.sentence for need in annotator_needs(study))

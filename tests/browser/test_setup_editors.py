@@ -41,7 +41,7 @@ def test_a_quota_is_set_up_by_clicks_alone(signed_in, draft, javascript):
     if not javascript:
         page.click(".actions >> text=Calculate")
     expect(page.locator("[data-all]")).to_have_text("8")
-    expect(page.get_by_text("2 more than the seats need")).to_be_visible()
+    expect(page.get_by_text("2 more than the items need")).to_be_visible()
     expect(page.locator("[data-pay]")).to_have_text("$36.00")
 
     page.click("text=Save quota")

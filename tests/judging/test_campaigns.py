@@ -256,7 +256,7 @@ def test_waiting_follows_the_workers_to_the_end(study, judges, llm, tmp_path, mo
             work_off(run_id=run.pk)
 
     monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
-    monkeypatch.setattr("judging.management.commands.campaign.time", SimpleNamespace(sleep=work))
+    monkeypatch.setattr("judging.runs.lifecycle.time", SimpleNamespace(sleep=work))
 
     out = campaign_command(tmp_path, PLAN, "--wait")
 

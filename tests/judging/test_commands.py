@@ -1,3 +1,4 @@
+import re
 from decimal import Decimal
 from io import StringIO
 
@@ -36,6 +37,18 @@ def test_inline_does_the_work_and_reports_it_in_a_line(study, judge, llm):
     assert out == (
         f"Run {run.public_id}: done. 3 of 3 answered. 3 requests, 330 tokens, price unknown.\n"
     )
+
+
+def test_a_dry_run_says_the_cost_and_stores_nothing(study, llm):
+    judge = make_judge(base_url=llm.url, price_input=1, price_output=2)
+
+    out = judge_command("--setting", "certainty", "--structured", "--dry-run")
+
+    assert re.fullmatch(
+        r"3 questions, about \d+ tokens: about \$0\.\d{4}\. Nothing was asked\.\n", out
+    )
+    assert not judge.runs.exists()
+    assert llm.requests == []
 
 
 def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monkeypatch):

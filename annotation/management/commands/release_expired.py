@@ -14,7 +14,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--study", help="short name of one study (default: all studies)")
+        parser.add_argument(
+            "study", nargs="?", help="short name of one study (default: all studies)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"]) if options["study"] else None

@@ -87,7 +87,7 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
     if given < answers:
         checks.append(LaunchCheck(f"{words}, so some seats stay open.", True, False, fix))
     elif given > answers:
-        words += f": {given - answers:,} of them are surplus, but paid too."
+        words += f": {given - answers:,} of them are not needed, but paid too."
         checks.append(LaunchCheck(words, True, False, fix))
     else:
         checks.append(LaunchCheck(f"{words}.", False, False))
@@ -137,7 +137,7 @@ def _group_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChe
     if free and not plan.apart:
         words = (
             f"The launch plan does not balance {' or '.join(free)} on Prolific, so people may come "
-            "for full groups. Their answers are surplus, but you pay for them."
+            "for full groups. The report does not count their answers, but you pay for them."
         )
         checks.append(LaunchCheck(words, True, False, edit_plan))
     return checks + [

@@ -16,7 +16,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
@@ -439,8 +438,6 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
 logger = logging.getLogger(__name__)
 
 
-# Prolific's server has no CSRF token; the signature protects this view.
-@csrf_exempt
 @require_http_methods(["POST"])
 def webhook(request: HttpRequest) -> HttpResponse:
     """Store and queue the event, and answer immediately; a repeat gets the same answer."""

@@ -174,7 +174,6 @@ DESIGNS = {
 }
 STRATA = {"80 of 400 answered, drawn from two strata": Judged(400, 80, 40, 20, 0.3, n_strata=2)}
 JUDGES: tuple[JudgeKind, ...] = ("useless", "perfect", "biased")
-# With fewer answered items, Rogan and Gladen's bootstrap covers less than stated.
 WIDER = 1.02  # relative to the width from answers alone
 
 

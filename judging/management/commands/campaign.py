@@ -1,5 +1,4 @@
 import sys
-import time
 from argparse import ArgumentParser
 from functools import partial
 from pathlib import Path
@@ -16,10 +15,8 @@ from judging.selectors import campaign_progress, progress_words, run_progress
 from judging.worker import runtime
 from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
-from studies.management.terminal import find_study, progress_bar
+from studies.management.terminal import add_how, find_study, progress_bar
 from studies.prompts import language_note
-
-_POLL_SECONDS = 0.5
 
 
 class Command(BaseCommand):
@@ -37,14 +34,7 @@ class Command(BaseCommand):
             action="store_true",
             help="replace the plan and budget of the campaign with this name",
         )
-        how = parser.add_mutually_exclusive_group()
-        how.add_argument(
-            "--dry-run", action="store_true", help="show the cost without starting anything"
-        )
-        how.add_argument("--wait", action="store_true", help="wait until the workers finish")
-        how.add_argument(
-            "--inline", action="store_true", help="run in this process, without a broker"
-        )
+        add_how(parser, dry_run="show the cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -94,10 +84,12 @@ class Command(BaseCommand):
     def _follow(self, campaign: Campaign) -> None:
         total = campaign_progress(campaign).total
         with progress_bar(sys.stderr, total=total, label=campaign.name) as bar:
-            while outlive_restart(campaign.runs.filter(state__in=JudgeRun.ACTIVE).exists):
-                time.sleep(_POLL_SECONDS)
+
+            def show() -> None:
                 progress = outlive_restart(partial(campaign_progress, campaign))
                 bar.update(progress.ended - bar.n)
+
+            lifecycle.wait_for_workers(campaign.runs.all(), on_wait=show)
 
     def _work(self, campaign_runs: list[JudgeRun]) -> None:
         """Process one run after the other, because one run fills the slots of its judge."""

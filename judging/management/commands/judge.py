@@ -15,6 +15,7 @@ from judging.management.errors import command_error
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
 from judging.runs import costs, lifecycle
+from judging.runs.costs import RunEstimate
 from judging.runs.reuse import saving_of
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import Reuse, RunSpec
@@ -32,7 +33,7 @@ from judging.worker import runtime
 from judging.worker.runtime import outlive_restart
 from judging.worker.unread import accept_unread, unread_of
 from studies.errors import StudyError
-from studies.management.terminal import find_study, progress_bar
+from studies.management.terminal import add_how, find_study, progress_bar
 from studies.models import Study
 from studies.prompts import language_note
 from studies.services.studies import confirm_providers
@@ -148,11 +149,7 @@ class Command(BaseCommand):
             help="request structured replies, in a run of its own; a run that offers to go on so "
             "ends and keeps its answers",
         )
-        how = parser.add_mutually_exclusive_group()
-        how.add_argument("--wait", action="store_true", help="wait until the workers finish")
-        how.add_argument(
-            "--inline", action="store_true", help="run in this process, without a broker"
-        )
+        add_how(parser, dry_run="show the cost; ask nothing")
         for delivery in deliveries.MORE:
             delivery.add_judge_options(parser)
 
@@ -179,6 +176,10 @@ class Command(BaseCommand):
         if note := language_note(study.language, options["language"]):
             self.stdout.write(note)
         try:
+            if options["dry_run"]:
+                spec = replace(spec, structured=spec.structured or options["structured"])
+                self.stdout.write(_estimated(costs.estimate_start(study, judge, spec)))
+                return
             if options["confirm_sharing"] is not None:
                 confirm_providers(study_id=study.pk, reason=options["confirm_sharing"])
             if options["structured"]:
@@ -319,6 +320,13 @@ def _look(run: JudgeRun) -> RunProgress:
         return run_progress(run)
 
     return outlive_restart(look)
+
+
+def _estimated(cost: RunEstimate) -> str:
+    money = "cost unknown" if cost.dollars is None else f"about ${cost.dollars:.4f}"
+    return (
+        f"{cost.questions:,} questions, about {cost.tokens:,} tokens: {money}. Nothing was asked."
+    )
 
 
 def _cached(cost: RunCost) -> str:

@@ -17,7 +17,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument(
-            "run",
+            "--run",
+            required=True,
+            metavar="ID",
             help="the id at the end of the run's address, or the start of its id in reports",
         )
         parser.add_argument("--undo", action="store_true", help="let reports use it again")

@@ -285,7 +285,7 @@ def test_a_job_that_no_worker_started_is_done_inline_by_either_command(writer, l
 
 def test_by_command(writer, llm, capsys):
     study_of()
-    call_command("debates", "meals", "--judge", "judge", "--rounds", "1", "--what-if")
+    call_command("debates", "meals", "--judge", "judge", "--rounds", "1", "--dry-run")
     assert "12 arguments about 4 items" in capsys.readouterr().out
     assert llm.requests == []
 
@@ -295,14 +295,14 @@ def test_by_command(writer, llm, capsys):
     llm.answer = argument
     call_command("debates", "meals", "--inline")
     assert "4 items have all their arguments. Spent: $0.0013" in capsys.readouterr().out
-    call_command("debates", "meals", "--slug", "made")
+    call_command("debates", "meals", "--new", "made")
     assert "4 items in each of 3 arms" in capsys.readouterr().out
     assert Study.objects.get(slug="made").state == "draft"
     for arguments, says in (
         (["--judge", "nobody"], "Judges that can: judge"),
         (["--judge", "judge", "--rounds", "9"], "--rounds: Use a whole number from 1 to 4"),
-        (["--slug", "made"], "made"),
-        (["--slug", "more", "--beliefs", "meals"], "do not answer for themselves"),
+        (["--new", "made"], "made"),
+        (["--new", "more", "--beliefs", "meals"], "do not answer for themselves"),
     ):
         with pytest.raises(CommandError, match=says):
             call_command("debates", "meals", *arguments)

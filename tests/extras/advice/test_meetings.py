@@ -23,7 +23,7 @@ class ArmsBuilding(Building):
         make_judge(name="writer", base_url=self._llm.url, price_input=1, price_output=1)
         call_command("debates", study.slug, "--judge", "writer", "--budget", "2", "--inline")
         self.slug = "arms"
-        call_command("debates", study.slug, "--slug", self.slug)
+        call_command("debates", study.slug, "--new", self.slug)
         return Study.objects.get(slug=self.slug)
 
     def _facts(self):

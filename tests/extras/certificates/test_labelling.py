@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 from django.core.management import call_command
@@ -137,6 +138,25 @@ def test_a_study_that_the_judge_has_not_seen_says_what_is_to_be_asked(passport):
     assert label(other, passport).left == {"not_asked": 50}
 
 
+def test_a_dry_run_shows_what_missing_answers_cost_and_asks_nothing(study, tmp_path, capsys):
+    judge_it(study, certainty=at_steps, is_right=lambda n: n % 3 > 0 or n % 2 > 0)
+    other = make_certifiable(30)
+    file, out = tmp_path / "passport.json", tmp_path / "labels.csv"
+    call_command("certify", study.slug, judge="steady", out=file)
+    capsys.readouterr()
+
+    call_command(
+        *("label", other.slug, "--judge=steady", f"--passport={file}", f"--out={out}", "--dry-run")
+    )
+
+    assert re.match(
+        r"30 questions, about [\d,]+ tokens: .*Nothing was asked\.\nNothing was labelled\.\n",
+        capsys.readouterr().out,
+    )
+    assert not other.judge_runs.exists()
+    assert not out.exists()
+
+
 def test_imported_judgments_are_not_asked_but_named(study, passport):
     run = study.judge_runs.get()
     run.is_imported, run.prompt_hash = True, ""
@@ -212,7 +232,7 @@ def test_the_commands_certify_label_and_route(study, tmp_path, capsys):
 
     call_command("certify", study.slug, judge="steady", out=tmp_path / "passport.json")
     call_command("label", study.slug, "--judge=steady", f"--passport={file}", f"--out={out}")
-    call_command("route", study.slug, "--judge=steady", f"--passport={file}", "--to=rest")
+    call_command("route", study.slug, "--judge=steady", f"--passport={file}", "--new=rest")
 
     told = capsys.readouterr().out
     assert "It accepts 66.7 % of the 60 items that certified it." in told
@@ -239,7 +259,7 @@ def test_the_commands_refuse_in_words_and_with_exit_codes(study, passport, tmp_p
     assert file.read_text() == "{}"
     file.write_text(passport.text())
     with pytest.raises(CommandError, match="not “other”"):
-        call_command("route", study.slug, "--judge=other", f"--passport={file}", "--to=rest")
+        call_command("route", study.slug, "--judge=other", f"--passport={file}", "--new=rest")
     Judge.objects.update(model="another")
     with pytest.raises(CommandError, match="does not hold here"):
         call_command("label", study.slug, "--judge=steady", f"--passport={file}")

@@ -67,7 +67,7 @@ if RELEASED:
         certified = run(*certify, 0.25)
         passport = (study.slug, "--judge", JUDGE, "--passport", file)
         labelled = run("label", *passport)
-        routed = run("route", *passport, "--to", "rest")
+        routed = run("route", *passport, "--new", "rest")
         out = StringIO()
         with pytest.raises(SystemExit) as code:
             call_command("recheck", str(file), "--answers-of", f"{JUDGE}-no-persona", stdout=out)

@@ -294,13 +294,13 @@ def test_the_command_says_what_it_made_and_refuses_in_words():
     make_person(first, ["r1"] * 6)
     out = StringIO()
 
-    call_command("link_study", first.slug, "new-one", items=2, stdout=out)
+    call_command("link_study", first.slug, "--new", "new-one", items=2, stdout=out)
 
     assert out.getvalue() == "Created the draft “new-one” with 2 items about 1 people.\n"
     with pytest.raises(CommandError, match="There is already a study “new-one”"):
-        call_command("link_study", first.slug, "new-one")
+        call_command("link_study", first.slug, "--new", "new-one")
     with pytest.raises(CommandError, match="--persons: Use a whole number"):
-        call_command("link_study", first.slug, "another", persons=0)
+        call_command("link_study", first.slug, "--new", "another", persons=0)
 
 
 @pytest.mark.nightly

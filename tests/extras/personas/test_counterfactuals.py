@@ -45,7 +45,7 @@ def run(*arguments):
 def test_each_item_has_a_twin_about_the_persona_with_one_other_value():
     study_of()
 
-    out = run("first", "--feature", "age", "--slug", "twins")
+    out = run("first", "--feature", "age", "--new", "twins")
 
     assert "24 items and the same 24 about personas with another age" in out
     made = Study.objects.get(slug="twins")
@@ -82,7 +82,7 @@ def test_ids_may_be_as_long_as_the_format_allows():
         row.key = row.key.ljust(120, "x")
         row.save()
 
-    run("first", "--feature", "age", "--slug", "twins")
+    run("first", "--feature", "age", "--new", "twins")
 
     made = Study.objects.get(slug="twins")
     twins = Item.objects.filter(study=made, key__endswith=":changed-age")
@@ -96,7 +96,7 @@ def test_ids_may_be_as_long_as_the_format_allows():
 def test_a_value_and_a_number_of_items_can_be_chosen():
     study_of()
 
-    run("first", "--feature", "age", "--value", "old", "--items", "5", "--slug", "twins")
+    run("first", "--feature", "age", "--value", "old", "--items", "5", "--new", "twins")
 
     twins = Item.objects.filter(study__slug="twins", key__endswith=":changed-age")
     assert twins.count() == 5
@@ -121,7 +121,7 @@ def test_what_cannot_be_changed_is_refused_and_nothing_is_stored(arguments, says
     study_of()
 
     with pytest.raises(CommandError, match=says):
-        run("first", *arguments, "--slug", "twins")
+        run("first", *arguments, "--new", "twins")
 
     assert not Study.objects.filter(slug="twins").exists()
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_changed_is_refused_and_nothing_is_stored(arguments, says
 @pytest.mark.nightly
 def test_the_report_says_who_relies_on_the_attribute():
     study_of(n=18)
-    run("first", "--feature", "age", "--slug", "twins")
+    run("first", "--feature", "age", "--new", "twins")
     study = Study.objects.get(slug="twins")
     rng = random.Random(1)
     raters = [make_rater(study=study) for _ in range(30)]
@@ -170,7 +170,7 @@ def with_towns(n=6):
 def test_several_features_are_changed_one_in_each_twin_of_the_same_items():
     with_towns()
 
-    out = run("first", "--feature", "age", "--feature", "town", "--slug", "twins")
+    out = run("first", "--feature", "age", "--feature", "town", "--new", "twins")
 
     assert "6 items and the same 6 about personas with another age, and with another town" in out
     made = Study.objects.get(slug="twins")
@@ -188,16 +188,16 @@ def test_several_features_are_changed_one_in_each_twin_of_the_same_items():
 
 def test_a_study_of_changed_personas_is_not_changed_again():
     study_of()
-    run("first", "--feature", "age", "--slug", "twins")
+    run("first", "--feature", "age", "--new", "twins")
 
     with pytest.raises(CommandError, match="Start from “first”"):
-        run("twins", "--feature", "age", "--slug", "again")
+        run("twins", "--feature", "age", "--new", "again")
 
 
 @pytest.mark.nightly
 def test_the_report_has_a_row_for_each_attribute_and_one_correction_over_all():
     with_towns(n=24)
-    run("first", "--feature", "age", "--feature", "town", "--slug", "twins")
+    run("first", "--feature", "age", "--feature", "town", "--new", "twins")
     study = Study.objects.get(slug="twins")
     rng = random.Random(1)
     raters = [make_rater(study=study) for _ in range(30)]

@@ -98,7 +98,7 @@ def test_more_items_are_needed_to_see_less():
 def test_each_drawn_item_has_a_twin_about_a_persona_that_answered_the_same_question():
     study_of()
 
-    out = run("first", "--slug", "others", "--differ-in", "age")
+    out = run("first", "--new", "others", "--differ-in", "age")
 
     assert "48 items, each also about another persona." in out
     made = Study.objects.get(slug="others")
@@ -120,7 +120,7 @@ def test_each_drawn_item_has_a_twin_about_a_persona_that_answered_the_same_quest
         for is_twin in (False, True)
     )
     assert own == other  # every profile is shown as often as before
-    again = run("first", "--slug", "again", "--differ-in", "age")
+    again = run("first", "--new", "again", "--differ-in", "age")
     assert "Created" in again
     pairs = [
         sorted(Item.objects.filter(study__slug=slug).values_list("key", "persona__key"))
@@ -133,11 +133,11 @@ def test_each_drawn_item_has_a_twin_about_a_persona_that_answered_the_same_quest
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--slug", "others", "--differ-in", "town"], "No two personas differ in “town”"),
-        (["--slug", "others", "--items", "1"], "--items: Use a whole number of 2"),
-        (["--slug", "first"], "first"),
-        ([], "--slug: Give"),
-        (["--slug", "others", "--seed", "-1"], "--seed"),
+        (["--new", "others", "--differ-in", "town"], "No two personas differ in “town”"),
+        (["--new", "others", "--items", "1"], "--items: Use a whole number of 2"),
+        (["--new", "first"], "first"),
+        ([], "--new: Give"),
+        (["--new", "others", "--seed", "-1"], "--seed"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_and_nothing_is_stored(arguments, says):
@@ -154,18 +154,18 @@ def test_one_profile_cannot_be_exchanged_and_twins_are_not_exchanged_again():
         persona = make_persona(study=study, key=f"p{number}", features=[feature("old")])
         make_item(study=study, key=f"i{number}", persona=persona, first_person="r1")
     with pytest.raises(CommandError, match="No item can get another persona"):
-        run("alike", "--slug", "others")
+        run("alike", "--new", "others")
     study_of(2)
-    run("first", "--slug", "others")
+    run("first", "--new", "others")
     with pytest.raises(CommandError, match="Start from “first”"):
-        run("others", "--slug", "again")
-    assert "about 385 items for a judge" in run("first", "--what-if")
+        run("others", "--new", "again")
+    assert "about 385 items for a judge" in run("first", "--dry-run")
 
 
 def answered_study(**settings):
     """Judges who read the persona, answer the question, or stop halfway; people who read it."""
     study_of(questions=12, personas=6, equivalence_margin=0.2, **settings)
-    run("first", "--slug", "others")
+    run("first", "--new", "others")
     study, rng = Study.objects.get(slug="others"), random.Random(1)
     raters = [make_rater(study=study) for _ in range(30)]
     names = ("reads", "blind", "stopped")
@@ -222,7 +222,7 @@ def test_the_report_says_what_the_persona_is_worth_to_whom():
 def test_without_people_truth_or_a_second_sample_the_reason_is_given():
     study_of(questions=2)
     Item.objects.filter(study__slug="first").update(first_person="")
-    run("first", "--slug", "others")
+    run("first", "--new", "others")
     study = Study.objects.get(slug="others")
     once = make_run(study=study, judge="once")
     for item in Item.objects.filter(study=study):

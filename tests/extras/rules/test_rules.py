@@ -330,6 +330,25 @@ def test_a_search_that_no_worker_started_is_done_inline(run, writer, llm, capsys
 
 
 @database
+def test_a_command_waits_for_the_worker_that_searches(run, writer, capsys, monkeypatch):
+    def work(task, pk):
+        RuleSearch.objects.filter(pk=pk).update(state="done", message="5 rules could be tested.")
+
+    monkeypatch.setattr("extras.rules.management.commands.find_rules.queue", work)
+    call_command("find_rules", "apart", "--run", run.public_id, "--wait")
+    assert capsys.readouterr().out == "5 rules could be tested.\n"
+
+    monkeypatch.setattr(
+        "extras.rules.management.commands.find_rules.queue",
+        lambda task, pk: RuleSearch.objects.filter(pk=pk).update(
+            heartbeat_at="2020-01-01T00:00:00Z"
+        ),
+    )
+    with pytest.raises(CommandError, match="no worker is running"):
+        call_command("find_rules", "apart", "--wait")
+
+
+@database
 def test_by_command(run, writer, llm, capsys):
     call_command("find_rules", "apart", "--judge", "writer", "--items", "50", "--dry-run")
     assert "5 requests for rules and 50 to apply them" in capsys.readouterr().out

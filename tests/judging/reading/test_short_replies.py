@@ -241,7 +241,7 @@ PIECES = (
 UNITS = st.lists(st.sampled_from([*SIGNS, *PIECES]), min_size=1, max_size=4).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(UNITS, st.sampled_from(["", "A ", "The answer is "]))
 def test_no_pattern_sees_more_than_the_ends_of_a_reply_and_short_runs(unit, start):
     reply = readable(start + unit * (20_000 // len(unit)))

@@ -382,8 +382,8 @@ def _excluded(report: ReportJson) -> Iterator[tuple[str, str]]:
     if people := report["human"]["not_counted"].get("excluded_people", 0):
         yield (
             "excluded",
-            f"{people} {'person is' if people == 1 else 'people are'} excluded. The chapter on "
-            "other choices shows whether the headline would be the same with them.",
+            f"{people} {'person is' if people == 1 else 'people are'} excluded. Another "
+            "view of the report shows whether the headline would be the same with them.",
         )
 
 

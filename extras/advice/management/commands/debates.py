@@ -28,14 +28,14 @@ from judging.worker import runtime
 from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
-from studies.management.terminal import explain, find_study
+from studies.management.terminal import add_how, explain, find_study, wait_for
 from studies.models import Study
 
 
 class Command(BaseCommand):
     help = (
         "Have models argue about the responses of drawn items, as debates and as single advisers. "
-        "Without --judge, continue the latest job of the study, and with --slug create the linked "
+        "Without --judge, continue the latest job of the study, and with --new create the linked "
         "study in which people and judges answer with a debate, with one adviser, or alone."
     )
 
@@ -60,11 +60,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--budget", type=dollars, metavar="USD", help="for all arguments of the job together"
         )
-        parser.add_argument("--what-if", action="store_true", help="print the cost; ask nothing")
+        add_how(parser, dry_run="show the cost; ask nothing")
         parser.add_argument(
-            "--inline", action="store_true", help="run in this process, without a broker"
+            "--new", metavar="SLUG", help="short name of the linked study to create"
         )
-        parser.add_argument("--slug", help="short name of the linked study to create")
         parser.add_argument(
             "--beliefs",
             metavar="STUDY",
@@ -74,7 +73,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"], uses="advice")
         try:
-            if options["slug"]:
+            if options["new"]:
                 self._create(study, options)
             elif options["judge"]:
                 self._write(study, options)
@@ -87,7 +86,7 @@ class Command(BaseCommand):
         judge = _judge(options["judge"])
         second = _judge(options["second"]) if options["second"] else None
         wanted = _wanted(options)
-        if options["what_if"]:
+        if options["dry_run"]:
             cost = cost_of(items_for(study, wanted), wanted, judge, second)
             price = "cost unknown, because a model has no price"
             if cost.dollars is not None:
@@ -120,12 +119,15 @@ class Command(BaseCommand):
     def _run(self, job: ArgumentJob, options: dict[str, Any]) -> None:
         if not options["inline"]:
             queue(write_arguments, job.pk)
-            self.stdout.write("A worker is asking for the arguments.")
-            return
-        try:
-            job = run_job(job_id=job.pk)
-        finally:
-            runtime.shut_down()
+            if not options["wait"]:
+                self.stdout.write("A worker is asking for the arguments.")
+                return
+            wait_for(job)
+        else:
+            try:
+                job = run_job(job_id=job.pk)
+            finally:
+                runtime.shut_down()
         if job.state != ArgumentJob.State.DONE:
             raise CommandError(f"{job.message} Run the command without --judge to continue.")
         self.stdout.write(f"{job.message} Spent: ${spent(job):.4f}.")
@@ -133,7 +135,7 @@ class Command(BaseCommand):
     def _create(self, study: Study, options: dict[str, Any]) -> None:
         beliefs = find_study(options["beliefs"]) if options["beliefs"] else None
         try:
-            made = arms_study(job=_latest(study), slug=options["slug"], beliefs=beliefs)
+            made = arms_study(job=_latest(study), slug=options["new"], beliefs=beliefs)
         except ValidationError as error:
             raise CommandError(explain(error)) from error
         noted = made.source["advice_arms"]

@@ -1,4 +1,3 @@
-import time
 from argparse import ArgumentParser
 from typing import Any
 
@@ -9,13 +8,10 @@ from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.models import JudgeRun, Jury
-from judging.runs.lifecycle import work_off
+from judging.runs.lifecycle import wait_for_workers, work_off
 from judging.worker import runtime
-from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
-from studies.management.terminal import find_study
-
-_POLL_SECONDS = 0.5
+from studies.management.terminal import add_how, find_study
 
 
 class Command(BaseCommand):
@@ -29,11 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("--jury", required=True, metavar="NAME")
         parser.add_argument("--budget", type=dollars, metavar="USD", help="of each judge")
-        how = parser.add_mutually_exclusive_group()
-        how.add_argument("--wait", action="store_true", help="wait until the workers finish")
-        how.add_argument(
-            "--inline", action="store_true", help="do the work in this process, without a broker"
-        )
+        add_how(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"], uses="advice")
@@ -56,10 +48,9 @@ class Command(BaseCommand):
                     work_off(run_id=run.pk)
             finally:
                 runtime.shut_down()
+        elif options["wait"]:
+            wait_for_workers(JudgeRun.objects.filter(pk__in=[run.pk for run in runs]))
         for run in runs:
-            while options["wait"] and run.is_active:
-                time.sleep(_POLL_SECONDS)
-                outlive_restart(run.refresh_from_db)
             run.refresh_from_db()
             self.stdout.write(
                 f"{run.judge.name}: {run.get_state_display()}. {run.sentence}".strip()

@@ -38,6 +38,9 @@ class Command(BaseCommand):
         try:
             check_judge(passport, options["judge"])
             ask_missing(study, passport, options, out=self.stderr)
+            if options["dry_run"]:
+                self.stdout.write("Nothing was labelled.")
+                return
             labels = label(study, passport)
             if options["out"]:
                 write_labels(labels, options["out"])

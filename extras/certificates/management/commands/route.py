@@ -1,4 +1,4 @@
-"""route STUDY --judge J --passport FILE --to SLUG: make a study of the items left."""
+"""route STUDY --judge J --passport FILE --new SLUG: make a study of the items left."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("study", help="short name of the study that was labelled")
         parser.add_argument("--judge", required=True, metavar="NAME")
         parser.add_argument("--passport", type=Path, required=True, metavar="FILE")
-        parser.add_argument("--to", required=True, metavar="SLUG", help="short name of the draft")
+        parser.add_argument("--new", required=True, metavar="SLUG", help="short name of the draft")
         parser.add_argument("--title", default="", help="title of the draft")
         parser.add_argument(
             "--answered-too",
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             draft = route_rest(
                 study,
                 label(study, passport),
-                slug=options["to"],
+                slug=options["new"],
                 title=options["title"],
                 answered_too=options["answered_too"],
             )

@@ -1,4 +1,4 @@
-"""link_study FIRST NEW: create a study in which others predict the answers of FIRST's people."""
+"""link_study STUDY --new SLUG: create a study in which others predict the answers of its people."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -19,7 +19,9 @@ class Command(BaseCommand):
         from extras.own_answers.linked_studies import DEFAULT_SEED
 
         parser.add_argument("study", help="short name of the study in which people answered")
-        parser.add_argument("slug", help="short name of the new study")
+        parser.add_argument(
+            "--new", required=True, metavar="SLUG", help="short name of the new study"
+        )
         parser.add_argument("--title", default="", help="title of the new study")
         parser.add_argument(
             "--persons", type=int, metavar="N", help="number of people to draw (default: all)"
@@ -52,7 +54,7 @@ class Command(BaseCommand):
         )
         try:
             made = link_study(
-                first_id=study.pk, slug=options["slug"], rule=rule, title=options["title"]
+                first_id=study.pk, slug=options["new"], rule=rule, title=options["title"]
             )
         except ValidationError as error:
             raise CommandError(explain(error)) from error

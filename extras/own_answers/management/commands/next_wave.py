@@ -1,4 +1,4 @@
-"""next_wave STUDY NEW: create the next wave of a study, and invite its people."""
+"""next_wave STUDY --new SLUG: create the next wave of a study, and invite its people."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -18,7 +18,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the first wave or of a later one")
-        parser.add_argument("slug", help="short name of the new wave, or of one to invite to")
+        parser.add_argument(
+            "--new",
+            required=True,
+            metavar="SLUG",
+            help="short name of the new wave, or of one to invite to",
+        )
         parser.add_argument("--title", default="", help="title of the new wave")
         parser.add_argument(
             "--items",
@@ -37,7 +42,7 @@ class Command(BaseCommand):
         from studies.models import Study
 
         study = find_study(options["study"], uses="own_answers")
-        wave = LaterWave.objects.filter(study__slug=options["slug"]).first()
+        wave = LaterWave.objects.filter(study__slug=options["new"]).first()
         if wave is None:
             named = options["items"] not in ("same", "other")
             try:
@@ -45,7 +50,7 @@ class Command(BaseCommand):
                     check_invitation(study)
                 made = next_wave(
                     study_id=study.pk,
-                    slug=options["slug"],
+                    slug=options["new"],
                     title=options["title"],
                     items="some" if named else options["items"],
                     keys=[key for key in options["items"].split(",") if key] if named else (),
@@ -57,7 +62,7 @@ class Command(BaseCommand):
             wave = LaterWave.objects.get(study=made)
             self.stdout.write(f"Created the draft “{made.slug}”, wave {wave.number}.")
         elif not options["invite"]:
-            raise CommandError(f"“{options['slug']}” is wave {wave.number} already. Add --invite.")
+            raise CommandError(f"“{options['new']}” is wave {wave.number} already. Add --invite.")
         if options["invite"]:
             on_prolific = wave.study.entry == Study.Entry.PROLIFIC
             try:

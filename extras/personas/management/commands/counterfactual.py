@@ -32,7 +32,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--items", type=int, metavar="N", help="use only the first N items by key"
         )
-        parser.add_argument("--slug", required=True, help="short name of the new study")
+        parser.add_argument(
+            "--new", required=True, metavar="SLUG", help="short name of the new study"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"], uses="personas")
@@ -41,7 +43,7 @@ class Command(BaseCommand):
         try:
             made = counterfactual_study(
                 study_id=study.pk,
-                slug=options["slug"],
+                slug=options["new"],
                 wanted=WantedChange(
                     features=options["feature"], value=options["value"], limit=options["items"]
                 ),

@@ -16,7 +16,7 @@ from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
 from studies.jobs.retry import waiting_job
-from studies.management.terminal import find_study
+from studies.management.terminal import add_how, find_study, wait_for
 
 
 class Command(BaseCommand):
@@ -33,9 +33,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
         )
-        parser.add_argument(
-            "--inline", action="store_true", help="run in this process, without a broker"
-        )
+        add_how(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"], uses="personas")
@@ -57,12 +55,15 @@ class Command(BaseCommand):
             DraftingJob.objects.filter(pk=job.pk).update(budget=budget)
         if not options["inline"]:
             queue(write_profile_drafts, job.pk)
-            self.stdout.write(f"A worker is asking about {job.drafts.count():,} personas.")
-            return
-        try:
-            job = run_job(job_id=job.pk)
-        finally:
-            runtime.shut_down()
+            if not options["wait"]:
+                self.stdout.write(f"A worker is asking about {job.drafts.count():,} personas.")
+                return
+            wait_for(job)
+        else:
+            try:
+                job = run_job(job_id=job.pk)
+            finally:
+                runtime.shut_down()
         if job.state != DraftingJob.State.DONE:
             raise CommandError(job.message)
         self.stdout.write(job.message)

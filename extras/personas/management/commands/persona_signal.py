@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
-        parser.add_argument("--slug", help="short name of the new study")
+        parser.add_argument("--new", metavar="SLUG", help="short name of the new study")
         parser.add_argument(
             "--items", type=int, metavar="N", help="number of items to draw (default: all)"
         )
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--seed", type=int, default=SEED, help=f"default {SEED}")
         parser.add_argument(
-            "--what-if",
+            "--dry-run",
             action="store_true",
             help="create nothing; print how many items show 3, 5 and 10 points",
         )
@@ -44,19 +44,19 @@ class Command(BaseCommand):
         if options["seed"] < 0:
             raise CommandError("--seed: Use a whole number of 0 or more.")
         k = study.annotations_per_item
-        if options["what_if"]:
+        if options["dry_run"]:
             for size in sizes(k):
                 self.stdout.write(
                     f"To see {size['points']} points you need about {size['judge']:,} items for a "
                     f"judge, and {size['people']:,} for people with {k} answers each."
                 )
             return
-        if not options["slug"]:
-            raise CommandError("--slug: Give the new study a short name.")
+        if not options["new"]:
+            raise CommandError("--new: Give the new study a short name.")
         try:
             made = signal_study(
                 study_id=study.pk,
-                slug=options["slug"],
+                slug=options["new"],
                 wanted=WantedSignal(
                     items=options["items"], differ_in=options["differ_in"], seed=options["seed"]
                 ),

@@ -69,7 +69,7 @@ class Command(BaseCommand):
             ),
         )
         parser.add_argument(
-            "--estimate",
+            "--dry-run",
             action="store_true",
             help=(
                 "show requests and cost without storing or sending anything; without --data at "
@@ -124,7 +124,7 @@ class Command(BaseCommand):
 
         try:
             recipe, models = find_recipe(given["recipe"]), read_models(given["models"])
-            if given["estimate"]:
+            if given["dry_run"]:
                 self._estimate(recipe, models, given)
             else:
                 self._repeat(recipe, models, given)
@@ -151,7 +151,7 @@ class Command(BaseCommand):
 
         options, out = _options(recipe, given), given["out"]
         if options.data is None:
-            raise CommandError("Give the folder with the data sets with --data, or use --estimate.")
+            raise CommandError("Give the folder with the data sets with --data, or use --dry-run.")
         if out is not None:
             check_output(out, "reproduction")
         planned = prepare(recipe, models, options)

@@ -18,7 +18,7 @@ from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
 from studies.jobs.retry import waiting_job
-from studies.management.terminal import find_study
+from studies.management.terminal import add_how, find_study, wait_for
 
 
 class Command(BaseCommand):
@@ -33,8 +33,8 @@ class Command(BaseCommand):
         parser.add_argument("study", help="short name of the study")
         parser.add_argument(
             "--run",
-            metavar="KEY",
-            help="hash of the run; by default the first that can be compared",
+            metavar="ID",
+            help="a run, by the id on its page (default: the first that can be compared)",
         )
         parser.add_argument(
             "--judge", metavar="NAME", help="let this judge propose rules and apply them"
@@ -45,20 +45,15 @@ class Command(BaseCommand):
         parser.add_argument(
             "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
         )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="print the expected cost and ask nothing"
-        )
-        parser.add_argument(
-            "--inline", action="store_true", help="run in this process, without a broker"
-        )
+        add_how(parser, dry_run="show the cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"], uses="rules")
         runs = runs_to_compare(study)
         wanted = options["run"]
-        run = next((each for each in runs if not wanted or each.key == wanted), None)
+        run = next((run for run in runs if not wanted or wanted in (run.public_id, run.key)), None)
         if run is None:
-            names = ", ".join(f"{each.key} ({label})" for each, label in labelled(runs))
+            names = ", ".join(f"{run.public_id} ({label})" for run, label in labelled(runs))
             raise CommandError(f"No such run. Runs of “{study.slug}”: {names or 'none'}.")
         if options["items"] < 1:
             raise CommandError(f"--items is {options['items']}. Use a number from 1 on.")
@@ -78,14 +73,17 @@ class Command(BaseCommand):
             RuleSearch.objects.filter(pk=search.pk).update(budget=budget)
         if not options["inline"]:
             queue(search_rules, search.pk)
-            self.stdout.write("A worker is searching for rules.")
-            return
-        from extras.rules.searching import run_search
+            if not options["wait"]:
+                self.stdout.write("A worker is searching for rules.")
+                return
+            wait_for(search)
+        else:
+            from extras.rules.searching import run_search
 
-        try:
-            search = run_search(search_id=search.pk)
-        finally:
-            runtime.shut_down()
+            try:
+                search = run_search(search_id=search.pk)
+            finally:
+                runtime.shut_down()
         if search.state != RuleSearch.State.DONE:
             raise CommandError(search.message)
         self.stdout.write(search.message)

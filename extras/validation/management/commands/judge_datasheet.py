@@ -9,12 +9,12 @@ from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.runs.campaigns import start_campaign
 from judging.runs.costs import estimate_plan
-from judging.runs.lifecycle import work_off
+from judging.runs.lifecycle import wait_for_workers, work_off
 from judging.selectors import campaign_progress
 from judging.worker import runtime
 from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
-from studies.management.terminal import find_study
+from studies.management.terminal import add_how, find_study
 
 
 class Command(BaseCommand):
@@ -31,11 +31,7 @@ class Command(BaseCommand):
             "--items", type=int, default=USUAL_ITEMS, metavar="N", help=f"default {USUAL_ITEMS}"
         )
         parser.add_argument("--budget", type=dollars, metavar="USD", help="of all runs together")
-        how = parser.add_mutually_exclusive_group()
-        how.add_argument("--dry-run", action="store_true", help="show the cost; ask nothing")
-        how.add_argument(
-            "--inline", action="store_true", help="run in this process, without a broker"
-        )
+        add_how(parser, dry_run="show the cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"], uses="validation")
@@ -68,5 +64,7 @@ class Command(BaseCommand):
                     work_off(run_id=run.pk)
             finally:
                 runtime.shut_down()
+        elif options["wait"]:
+            wait_for_workers(campaign.runs.all())
         done = campaign_progress(campaign)
         self.stdout.write(f"{plan.name}: {done.ended:,} of {done.total:,} judgments are finished.")

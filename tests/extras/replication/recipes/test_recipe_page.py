@@ -54,7 +54,7 @@ def test_the_recipe_is_asked_and_set_next_to_its_published_figure(folder, engine
     path.write_text(path.read_text().replace("http://localhost:8001/v1", llm.url))
 
     text = follow(
-        command.replace("--estimate", ""), "--data", all_fixtures(folder / "sets"), "--inline"
+        command.replace("--dry-run", ""), "--data", all_fixtures(folder / "sets"), "--inline"
     )
 
     assert "Table A: who wrote it" in text

@@ -52,7 +52,7 @@ def only(tmp_path, *names):
 
 
 def test_an_estimate_at_full_size_needs_neither_data_nor_database(tmp_path):
-    text = reproduce("--models", models_file(tmp_path), "--estimate", "--out", tmp_path / "costs")
+    text = reproduce("--models", models_file(tmp_path), "--dry-run", "--out", tmp_path / "costs")
 
     assert re.search(r"^All +63,442 +0 ", text, re.MULTILINE)
     assert re.search(r"^OpinionQA +as described +whole .* 3,000 ", text, re.MULTILINE)
@@ -63,7 +63,7 @@ def test_an_estimate_at_full_size_needs_neither_data_nor_database(tmp_path):
 
 def test_one_variant_and_a_limit_make_it_smaller(tmp_path):
     text = reproduce(
-        "--models", models_file(tmp_path), "--estimate", "--variant", "code", "--limit", 10
+        "--models", models_file(tmp_path), "--dry-run", "--variant", "code", "--limit", 10
     )
 
     assert re.search(r"^All +200 +0 ", text, re.MULTILINE)
@@ -71,7 +71,7 @@ def test_one_variant_and_a_limit_make_it_smaller(tmp_path):
 
 def test_the_documentation_has_the_requests_and_tokens_of_each_question(tmp_path):
     page = (Path(__file__).parents[4] / "extras/replication/docs/replication.md").read_text()
-    reproduce("--models", models_file(tmp_path), "--estimate", "--out", tmp_path / "costs")
+    reproduce("--models", models_file(tmp_path), "--dry-run", "--out", tmp_path / "costs")
     lines = (tmp_path / "costs" / "costs.csv").read_text().splitlines()[1:-1]
 
     for line in lines:
@@ -83,9 +83,7 @@ def test_the_documentation_has_the_requests_and_tokens_of_each_question(tmp_path
 
 @pytest.mark.django_db
 def test_an_estimate_from_data_stores_nothing(tmp_path):
-    text = reproduce(
-        "--models", models_file(tmp_path), "--data", only(tmp_path, "pr"), "--estimate"
-    )
+    text = reproduce("--models", models_file(tmp_path), "--data", only(tmp_path, "pr"), "--dry-run")
 
     assert re.search(r"^PR +as described +whole .* 4 +0 ", text, re.MULTILINE)
     assert re.search(r"^PR +as the code did it +whole .* 3 +0 ", text, re.MULTILINE)
@@ -205,7 +203,7 @@ def test_data_sets_without_a_folder_are_named(tmp_path):
 def test_bad_options_are_refused_in_words(tmp_path, args, message):
     with pytest.raises(CommandError, match=re.escape(message)):
         reproduce(
-            "--models", models_file(tmp_path), "--data", only(tmp_path, "pr"), "--estimate", *args
+            "--models", models_file(tmp_path), "--data", only(tmp_path, "pr"), "--dry-run", *args
         )
 
 
