@@ -95,6 +95,14 @@ class LeftOutItem:
 
 
 @dataclass(frozen=True)
+class Recruiting:
+    """A study that is open or paused: its state, and the number of answers that it wants."""
+
+    state: str
+    wanted: int
+
+
+@dataclass(frozen=True)
 class LateExtra:
     """An extra that was turned on (UTC day) after the first answer, or even after a report."""
 
@@ -291,6 +299,7 @@ class Dataset:
     attention: tuple[tuple[int, int], ...] = ()
     flagged: tuple[bool, ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
+    recruiting: Recruiting | None = None
     # People who finished, by the currency, reward (minor units) and minutes promised to them.
     promised: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
@@ -417,6 +426,8 @@ class Dataset:
         digest = hashlib.sha256()
         feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
         feed(digest, "attention", self.attention)
+        if self.recruiting:
+            feed(digest, "recruiting", asdict(self.recruiting))
         if self.flagged:
             feed(digest, "flagged", self.flagged)
         excluded = [sorted(asdict(replace(each, rater="")).items()) for each in self.exclusions]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Length
 
@@ -27,6 +27,7 @@ from analysis.data.arrays import (
     ItemData,
     Judgments,
     LateExtra,
+    Recruiting,
     RunData,
     StudyFacts,
 )
@@ -156,6 +157,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         attention=attention_of(study, raters, then),
         flagged=flagged_of(study, raters, then),
         people=people_by_state(study, then),
+        recruiting=_recruiting(study) if view.is_empty else None,
         promised=promised_of(study, then),
         not_counted=not_counted(study, excluded_people=len(excluded), then=then),
         exclusions=excluded,
@@ -246,6 +248,14 @@ def _items_of(study: Study, view: View, then: StudyThen | None) -> QuerySet[Item
         return Item.objects.filter(study=study) if then is None else then.items()
     every = Item.everything.filter(study=study, split__in=(Item.Split.MAIN, Item.Split.LEFT_OUT))
     return every if then is None else every.filter(created_at__lte=then.at)
+
+
+def _recruiting(study: Study) -> Recruiting | None:
+    """None for a study that is not recruiting, or of which no answer is wanted."""
+    if study.state not in (Study.State.OPEN, Study.State.PAUSED):
+        return None
+    wanted = Item.objects.filter(study=study).aggregate(n=Sum("seats_needed"))["n"]
+    return Recruiting(study.state, wanted) if wanted else None
 
 
 def _length(response: str) -> Coalesce:

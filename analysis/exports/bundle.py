@@ -42,6 +42,7 @@ from analysis.report.report_json import to_json as report_as_json
 from analysis.report.report_json import without_people
 from analysis.report.table_files import write_tables
 from studies.exporters.items import dataset_description, media_files
+from studies.extra import extras
 from studies.models.studies import Study
 from studies.statements import clock
 
@@ -209,9 +210,12 @@ def _write_others(
 ) -> Iterator[str]:
     """Write extras' tables of the same answers, and yield why one cannot be written.
 
-    The columns of each file are added to `others`.
+    Shapes of files are in every bundle, whether their extra is on or off. The columns of each file
+    are added to `others`.
     """
-    for added in (table for table in MORE.of(study) if table.bundled):
+    for added in MORE.where(lambda name: study.has_extra(name) or extras()[name].group == "files"):
+        if not added.bundled:
+            continue
         name = added.bundled
         try:
             table = make_table(study, added.name, disclosure)

@@ -25,7 +25,7 @@ from analysis.report.report_json import json_parts
 from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, several_studies
 from analysis.report.section import ReportJson as Contents
 from analysis.report.table_files import item_rows, write_item_rows, write_tables
-from analysis.report.tables import FIRST_ROWS
+from analysis.report.tables import FIRST_ITEMS
 from analysis.report.words import run_name
 from studies.jobs.runner import JobProgress, carry_out
 from studies.statements import clock
@@ -188,7 +188,7 @@ def _write_files(
     with (draft / "report.json").open("w", encoding="utf-8") as file:
         file.writelines(json_parts(result))
     write_tables(list(tables.values()), draft / "tables")
-    if "items" in tables and len(result["items"]) > FIRST_ROWS:
+    if "items" in tables and len(result["items"]) > FIRST_ITEMS:
         write_item_rows(item_rows(result, tables["items"]), draft / ITEM_ROWS)
     write_figures(list(figures.values()), draft / "figures")
     page = render_html(

@@ -16,7 +16,7 @@ from analysis.data.frozen_plan import keeper
 from analysis.report.figures import Figure
 from analysis.report.registration import main_part, registration
 from analysis.report.report_json import Json, rounded, steps
-from analysis.report.rules import CHAPTERS, PLOTLY_VERSION, method_changes
+from analysis.report.rules import CHAPTERS, method_changes
 from analysis.report.section import (
     Analysis,
     IsOn,
@@ -67,7 +67,7 @@ OWN: tuple[Section, ...] = (
 
 SCHEMA = "thirdperson.report/1"
 # The parts that read the data, compute the numbers and draw the figures.
-PACKAGES = ("django", "numpy", "scipy")
+PACKAGES = ("django", "numpy", "plotly", "scipy")
 COMPUTING = ("data/**/*.py", "report/**/*.py", "stats/**/*.py")
 
 ProgressCallback = Callable[[int, str], None]
@@ -183,8 +183,7 @@ def software(extras: tuple[str, ...]) -> Json:
         "python": platform.python_version(),
     }
     versions["methods"] = method_changes()[0].date
-    installed = {name: metadata.version(name) for name in PACKAGES}
-    return versions | installed | {"plotly": PLOTLY_VERSION}
+    return versions | {name: metadata.version(name) for name in PACKAGES}
 
 
 def _code(extras: Sequence[str]) -> str:

@@ -8,8 +8,9 @@ from itertools import chain
 from analysis.report.build import all_sentences
 from analysis.report.report_json import ReportJson
 from analysis.report.section import attempted
+from analysis.report.sentences import order_words
 from analysis.report.table_files import tex
-from analysis.report.words import listed, number_of, threshold_standing
+from analysis.report.words import listed, named_entries, number_of, threshold_standing
 from studies.money import decimals
 
 ARTICLE = """@inproceedings{dong2024personalized,
@@ -103,6 +104,10 @@ def _people(report: ReportJson) -> Iterator[str]:
     yield f"The majority of an item is the option with the most votes{mean}{none}."
 
 
+# Why an item of a run has no answer that can be read.
+UNREAD = ("unparseable", "refused", "error")
+
+
 def _judges(report: ReportJson) -> Iterator[str]:
     """Yield one sentence for all judges that were asked the same in the same way."""
     of_judge: dict[tuple[str, ...], list[ReportJson]] = {}
@@ -114,16 +119,20 @@ def _judges(report: ReportJson) -> Iterator[str]:
         alike.setdefault((way, *shown), []).append((f"{name} ({model})", runs))
     for (way, *shown), judges in alike.items():
         runs = [run for _, own in judges for run in own]
-        unread = sum(
-            run["excluded"][key] for run in runs for key in ("unparseable", "refused", "error")
-        )
-        asked = sum(run["items"] for run in runs)
-        what = "judgment" if asked == sum(map(_judgments, runs)) else "item"
         yield (
             f"{listed([name for name, _ in judges])} judged {number_of(runs[0]['items'], 'item')}"
-            f"{' each' if len(judges) > 1 else ''} from {'; from '.join(shown)} ({way}). "
-            f"{unread:,} of {number_of(asked, what)} gave no readable answer."
+            f"{' each' if len(judges) > 1 else ''} from {'; from '.join(shown)} ({way})."
         )
+    for name, run in named_entries(report, "judges"):
+        unread = sum(run["excluded"][key] for key in UNREAD)
+        if unread:
+            refused = run["excluded"]["refused"]
+            why = f" ({refused:,} refused)" if refused else ""
+            yield (
+                f"{name} gave no readable answer to {unread:,} of "
+                f"{number_of(run['items'], 'item')}{why}."
+            )
+        yield from order_words(name, run)
 
 
 def _model(run: ReportJson) -> str:

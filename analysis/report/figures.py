@@ -1,19 +1,23 @@
 """The figures of a report, each with a title that states what it shows.
 
-Figures are made from report.json, in the JSON of plotly.js. The page draws them in the browser,
-with their numbers as tables below.
+Figures are made from report.json as figures of plotly, which refuses a property or a value that it
+does not know. The page draws them in the browser, with their numbers as tables below.
 """
 
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.report.report_json import ReportJson
 from analysis.report.tables import compact
 from analysis.report.words import run_names
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+# Every function that needs plotly imports it, because only who draws should wait for it.
 
 CORRECT, WRONG = "#12436D", "#F46A25"
 PEOPLE, REFERENCE = "#801650", "#3D3D3D"
@@ -31,6 +35,8 @@ STROKES = {
     "longdashdot": "10 3 2 3",
 }
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
+# Of plotly's writers of JSON, the one that gives the same bytes on every machine.
+ENGINE = "json"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 NAME_LENGTH = 48
 
@@ -45,7 +51,7 @@ class Panel:
     title: str
     alt: str
     height: int
-    drawing: Mapping[str, Any]
+    drawing: "go.Figure"
     marks: Mapping[str, Any] | None = None
 
 
@@ -99,6 +105,12 @@ class Figure:
     variant: Variant | None = None
 
     @property
+    def plots(self) -> Iterator[tuple[str, Panel]]:
+        """Every panel with its name, which its element on the page and its files have."""
+        for number, drawn in enumerate(self.panels, start=1):
+            yield f"{self.name}-{number}", drawn
+
+    @property
     def is_multiple(self) -> bool:
         return len(self.panels) > 1
 
@@ -123,9 +135,11 @@ def panel(
     **layout: Any,
 ) -> Panel:
     """A plot in the common style; the browser sets its width."""
+    import plotly.graph_objects as go
+
     base = {
         # Only what is named here, nothing of plotly's own theme.
-        "template": {"data": {"scatter": [{"type": "scatter"}]}},
+        "template": "none",
         "font": {"family": FONT, "size": 13, "color": "#0b0c0c"},
         "margin": {"l": 52, "r": 16, "t": 12, "b": 44},
         "height": height,
@@ -133,16 +147,20 @@ def panel(
         "hoverlabel": {"font": {"family": FONT}},
         "bargap": 0.12,
     }
-    return Panel(title, alt, height, {"data": list(traces), "layout": base | layout}, marks)
+    return Panel(title, alt, height, go.Figure(list(traces), base | layout), marks)
 
 
-def scatter_trace(**properties: Any) -> dict[str, Any]:
+def scatter_trace(**properties: Any) -> "go.Scatter":
     """A trace of points, lines or text, with plotly's names for its properties."""
-    return {"type": "scatter", **properties}
+    import plotly.graph_objects as go
+
+    return go.Scatter(**properties)
 
 
-def bar_trace(**properties: Any) -> dict[str, Any]:
-    return {"type": "bar", **properties}
+def bar_trace(**properties: Any) -> "go.Bar":
+    import plotly.graph_objects as go
+
+    return go.Bar(**properties)
 
 
 def axis(title: str = "", **more: Any) -> dict[str, Any]:
@@ -236,7 +254,7 @@ def corner_note(text: str) -> dict[str, Any]:
 
 def stripes(
     boxes: Iterable[tuple[float, float, float, float]], *, rise: float, step: float
-) -> dict[str, Any]:
+) -> "go.Scatter":
     """White lines over boxes (left, right, bottom, top), rising by `rise` in each, `step` apart.
 
     Lines, because a browser prints every patterned area as a separate picture.
@@ -357,10 +375,25 @@ def row_label(row: int, name: str, text: str) -> dict[str, Any]:
     }
 
 
+def plots_json(figures: Iterable[Figure]) -> str:
+    """The plots for the page as plotly JSON by name, each with its `marks`."""
+    from plotly.io.json import to_json_plotly
+
+    plots = {
+        name: {**drawn.drawing.to_plotly_json(), "marks": drawn.marks}
+        for figure in figures
+        for name, drawn in figure.plots
+    }
+    return str(to_json_plotly(plots, engine=ENGINE))
+
+
 def write_figures(figures: Sequence[Figure], folder: Path) -> None:
-    """Write every plot as plotly JSON, for readers who want another size or format."""
+    """Write every plot as plotly JSON, for readers who want another size or format.
+
+    Pictures of them are drawn by matplotlib, because plotly itself needs a browser for that.
+    """
     folder.mkdir(parents=True)
     for figure in figures:
-        for number, drawn in enumerate(figure.panels, start=1):
-            text = json.dumps(drawn.drawing, ensure_ascii=False, allow_nan=False, indent=1)
-            (folder / f"{figure.name}-{number}.json").write_text(text + "\n", encoding="utf-8")
+        for name, drawn in figure.plots:
+            text = drawn.drawing.to_json(pretty=True, engine=ENGINE)
+            (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -3,10 +3,9 @@
 import base64
 import fnmatch
 import hashlib
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date as Date
 from functools import cache, partial
 from pathlib import Path
@@ -18,14 +17,16 @@ from django.utils.safestring import SafeString, mark_safe
 
 from analysis.report.build import all_chapters, all_figures, all_sentences, all_tables
 from analysis.report.citation import bibtex, methods_paragraph
-from analysis.report.figures import Figure
+from analysis.report.figures import Figure, plots_json
 from analysis.report.registration import mark_of
 from analysis.report.rules import PLOTLY, parts_of
 from analysis.report.section import (
+    ReportJson,
     ReportPage,
     Section,
     SentencePlace,
     attempted,
+    of_extras,
     on_in,
     part_words,
     with_parts,
@@ -34,9 +35,13 @@ from analysis.report.sections.methods import run_facts
 from analysis.report.sentences import Text
 from analysis.report.table_files import TEX, item_rows, pack, plain_rows
 from analysis.report.tables import (
+    CONDITIONAL,
+    FIRST_ITEMS,
     FIRST_ROWS,
+    HIGH,
     ShownTable,
     Table,
+    compact,
 )
 from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import (
@@ -59,6 +64,22 @@ SCRIPTS = (
     "report",
 )
 _IMPORTS_AND_EXPORTS = re.compile(r"^(?:import [^;]+;\n|export )", re.MULTILINE)
+
+# Tables that are only in the files of a report, unless a part of an extra shows them.
+DETAILS = (
+    "clusters",
+    "table_b_single",
+    "difference_intervals",
+    "by_band",
+    "certainty_by_item",
+    "certainty_measures",
+    "bands",
+    "agreement_matrix*",
+    "differences_*",
+    "errors_by_group",
+    "raters",
+    "band_definitions",
+)
 
 _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
@@ -94,7 +115,9 @@ def render_html(
     """
     failed = [] if failed is None else failed
     made = all_tables(report, failed) if tables is None else tables
-    on_page = {table.name: shown(table, report) for table in made.values()}
+    on_page = {
+        name: shown(table, report) for name, table in made.items() if _is_shown(name, report)
+    }
     figures = all_figures(report, failed) if figures is None else figures
     page = ReportPage(report, on_page, figures, date, asked_on or {})
     context = {
@@ -116,18 +139,21 @@ def render_html(
         "bibtex": bibtex(report, date),
         "date": date,
         "number": number,
-        "plots": _json(_plots(figures)),
-        "facts": _json(
-            {
-                "slug": report["study"]["slug"],
-                "threshold": report["parameters"]["threshold"],
-                "tex": TEX,
-            }
+        "plots": _in_script(plots_json(figures.values())),
+        "facts": _in_script(
+            compact(
+                {
+                    "slug": report["study"]["slug"],
+                    "threshold": report["parameters"]["threshold"],
+                    "tex": TEX,
+                }
+            )
         ),
         "style": _file("css/report.css"),
         "script": _script(),
         "plotly": _file(PLOTLY),
         "policy": content_security_policy(),
+        "how_to_read": f"{HIGH} {CONDITIONAL}",
         "links": links,
         "packed": [],
     }
@@ -165,15 +191,39 @@ def _runs(page: ReportPage) -> list[tuple[str, Mapping[str, Any], list[tuple[str
     ]
 
 
+def _is_shown(name: str, report: ReportJson) -> bool:
+    """Whether the page has the table: details are in files, unless an extra shows them."""
+    patterns = [pattern for part in of_extras(on_in(report)) for pattern in part.shows]
+    return not _any_fits(DETAILS, name) or _any_fits(patterns, name)
+
+
+def _has_value(row: Sequence[Any]) -> bool:
+    return any(value not in (None, "") for value in row[1:])
+
+
+def _any_fits(patterns: Iterable[str], name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
 def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
-    """A table for the page; long ones have more rows for the script."""
+    """A table for the page; long ones have more rows for the script.
+
+    The page of a report says once what the notes of many tables say, and leaves out rows without
+    any value.
+    """
+    note = table.note
+    if report is not None:
+        note = " ".join(note.replace(CONDITIONAL, "").replace(HIGH, "").split(" ")).strip()
     # The script finds the rows of these by position.
     is_whole = table.threshold or table.name == "methods" or table.name.startswith("group_")
-    if is_whole or len(table.rows) <= FIRST_ROWS:
-        return ShownTable(table, limit=len(table.rows))
+    limit = FIRST_ITEMS if table.name == "items" else FIRST_ROWS
+    if is_whole or len(table.rows) <= limit:
+        if report is not None and not is_whole:
+            table = replace(table, rows=[row for row in table.rows if _has_value(row)])
+        return ShownTable(table, limit=len(table.rows), note=note)
     rows_of = partial(item_rows, report) if report and table.name == "items" else plain_rows
     packed, n = pack(partial(rows_of, table), len(table.rows))
-    return ShownTable(table, packed=packed, n_packed=n)
+    return ShownTable(table, limit=limit, packed=packed, n_packed=n, note=note)
 
 
 def _body(
@@ -223,19 +273,16 @@ def render_document(
     `template` extends “analysis/report/document.html”; names of downloaded files start with `slug`.
     Without figures, the drawing script is left out.
     """
-    drawing = {
-        "plots": _json(_plots({figure.name: figure for figure in figures})),
-        "plotly": _file(PLOTLY),
-    }
     shared = {
         "report": {},  # only single reports mark tables by their plan
         "packed": [],
-        "facts": _json({"slug": slug, "threshold": None, "tex": TEX}),
+        "facts": _in_script(compact({"slug": slug, "threshold": None, "tex": TEX})),
         "style": _file("css/report.css"),
         "script": _script(),
         "policy": content_security_policy(),
-        **(drawing if figures else {}),
     }
+    if figures:
+        shared |= {"plots": _in_script(plots_json(figures)), "plotly": _file(PLOTLY)}
     return render_to_string(template, shared | context)
 
 
@@ -279,16 +326,6 @@ def _file(name: str) -> SafeString:
     return mark_safe(text)  # noqa: S308  our own file, checked above
 
 
-def _json(value: Any) -> SafeString:
+def _in_script(json_text: str) -> SafeString:
     """JSON that cannot end the script element that contains it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return mark_safe(text.translate(_JSON_ESCAPES))  # noqa: S308  escaped above
-
-
-def _plots(figures: Mapping[str, Figure]) -> dict[str, Any]:
-    """The plots for the browser, by element id."""
-    return {
-        f"{figure.name}-{number}": {**panel.drawing, "marks": panel.marks}
-        for figure in figures.values()
-        for number, panel in enumerate(figure.panels, start=1)
-    }
+    return mark_safe(json_text.translate(_JSON_ESCAPES))  # noqa: S308  escaped here

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from analysis.report.section import OwnPage, Section
 
 
-# The script that draws figures, below static/.
-PLOTLY_VERSION = "4.1.1"
-PLOTLY = f"vendor/plotly/plotly-basic-{PLOTLY_VERSION}.min.js"
+# The script that draws figures, below static/: of the version that the package plotly writes for.
+PLOTLY = "vendor/plotly/plotly-basic-4.1.1.min.js"
 
 LEVEL = 0.05  # of tests, after adjustment
 # With fewer answers, a cell is in italics and groups are not compared, or a cell is a count

@@ -10,7 +10,8 @@ from string import Formatter
 from typing import Any
 
 from analysis.report.report_json import Json, ReportJson
-from analysis.report.words import figure, listed, number_of, p_value, run_names
+from analysis.report.rules import TOO_SMALL
+from analysis.report.words import figure, listed, number_of, p_value, percent, run_names
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,12 @@ def holds(tested: ReportJson, level: float, key: str = "p_max") -> bool:
     return p is not None and p <= level
 
 
+def despite_interval(ends: Sequence[float] | None) -> str:
+    """Why a claim does not hold although the interval that is shown does not include 0."""
+    is_clear = ends is not None and (ends[0] > 0 or ends[1] < 0)
+    return " After correction for all claims of the report, this can be chance." if is_clear else ""
+
+
 def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
     """Name and test of every rater, for a kind with individual tests."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
@@ -186,6 +193,24 @@ def where_words(difference: Mapping[str, Any]) -> str:
     if "asked_of_all" in difference:
         return "on the {n} items that every competing judge was asked and both decided"
     return "on the {n} items that both decided"
+
+
+def order_words(name: str, judge: Mapping[str, Any]) -> Iterator[str]:
+    """How a run that was asked in both orders changed its choice, and how often a reply is right.
+
+    A verdict leaves out the items on which both orders disagree, so it is right more often.
+    """
+    both = judge["position"]["both_orders"]
+    if not both["n"]:
+        return
+    changed = both["n"] - both["consistent"]
+    words = f"With the order of the responses, {name} changed its choice on {changed:,} of "
+    words += number_of(both["n"], "item")
+    parts = [judge["position"][key] for key in ("right_when_a", "right_when_b")]
+    n, correct = (sum(part[key] for part in parts) for key in ("n", "correct"))
+    if changed and n >= TOO_SMALL:
+        words += f"; a single reply is right on {percent(correct / n)} of {n:,}"
+    yield f"{words}."
 
 
 def no_truth_words(report: Mapping[str, Any]) -> str:

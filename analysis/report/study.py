@@ -337,6 +337,15 @@ def best_run(judges: Sequence[Entry]) -> int | None:
     return max(competitors(judges), key=right_share, default=None)
 
 
+def tied_with(judges: Sequence[Entry], best: int) -> list[int]:
+    """The competitors that are right on as many of as many items as the best, which is one."""
+
+    def counts(judge: Entry) -> tuple[int, int, int]:
+        return judge["correct"], judge["n"], judge["items"]
+
+    return [n for n in competitors(judges) if counts(judges[n]) == counts(judges[best])]
+
+
 def standing(difference: Entry) -> str:
     """How a run compares with the majority by its `difference_general`, as a headline's state."""
     if difference["value"] is None or difference["n"] < MIN_COMPARED:

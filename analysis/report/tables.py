@@ -32,8 +32,10 @@ CellKind = Literal[
 ]
 
 RANGES = {"range", "points_range", "percent_range"}
-# The page shows at most this many rows at first; its script shows more on request.
+# The page shows at most this many rows at first, and of items fewer; its script shows more on
+# request.
 FIRST_ROWS = 100
+FIRST_ITEMS = 20
 SHADES = (0.5, 0.6, 0.7, 0.8)
 LONG = 60  # characters
 
@@ -157,13 +159,15 @@ class Table:
 class ShownTable:
     """A table for the page, with the rows shown at first.
 
-    `packed` has the first `n_packed` rows for the script, if there are more.
+    `packed` has the first `n_packed` rows for the script, if there are more. `note` is what the
+    page says below it.
     """
 
     table: Table
     limit: int = FIRST_ROWS
     packed: str = ""
     n_packed: int = 0
+    note: str = ""
 
     @property
     def rows(self) -> list[list[Cell]]:

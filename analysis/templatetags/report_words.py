@@ -68,17 +68,9 @@ def percent(value: float | None) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def number(
-    context: Mapping[str, Any], path: str, text: str = "", *, as_percent: bool = False
-) -> SafeString:
+def number(context: Mapping[str, Any], path: str, text: str = "") -> SafeString:
     """The number at `path` of the report, as a link to the row with its source."""
-    if not text:
-        from analysis.report.sections.methods import CONSTANTS
-
-        first, _, name = path.partition(".")
-        value = CONSTANTS[name] if first == "constant" else at(context["report"], path)
-        text = f"{value * 100:g} %" if as_percent else f"{value:,}"
-    return _place(text, path)
+    return _place(text or f"{at(context['report'], path):,}", path)
 
 
 @register.filter

@@ -36,7 +36,7 @@ def carry_out_retention() -> None:
 
 def _delete(study: Study) -> str:
     """Delete a study that is closed to participants; return the obstacle, if any."""
-    if study.state in (Study.State.OPEN, Study.State.PAUSED):
+    if study.is_under_way:
         return "The study is open. Close it, then it will be deleted."
     backups = backups_sentence(study)
     try:

@@ -1,7 +1,7 @@
 """A linked study in which people and judges answer with a debate, with one adviser, or alone."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -64,6 +64,14 @@ class OneArm:
 
 
 ONE_ARM = OneArm()
+
+
+def needed(study: Study) -> Iterator[str]:
+    """What has to end before advice can be turned off."""
+    if ArgumentJob.objects.filter(study=study, state__in=ArgumentJob.OPEN).exists():
+        yield "A judge is writing arguments. Wait until it has finished."
+    if study.is_under_way and SOURCE in study.source:
+        yield "Everybody gets an item in one arm only. Close the study first."
 
 
 @transaction.atomic

@@ -19,6 +19,7 @@ EXTRA = Extra(
     holdings=(
         Placed("arguing:COPIES", at="kinds_of_copies"),
         Placed("arms:with_beliefs", at="related"),
+        Placed("arms:needed", at="needed"),
     ),
     parts=(Placed("discussions:DISCUSS", at="campaign"),),
     seat_rules=(Placed("arms:ONE_ARM", at="versions"),),

@@ -1,7 +1,7 @@
 """Kinds of certainty on the same items: table, figure, and what each can be trusted with."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.report.figures import (
     DASHES,
@@ -25,6 +25,9 @@ from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import decimal, percent, run_names
 from extras.certainty.kinds import ERRORS, HUMAN, KINDS, TRUTH, certainty_kinds
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 TRUSTED = "certainty that can be trusted"
 LABELS = {
@@ -265,7 +268,7 @@ def _enough(steps: Sequence[ReportJson]) -> list[ReportJson]:
 
 def _line(
     label: str, style: tuple[str, str, str], points: Sequence[ReportJson], x: str, y: str
-) -> dict[str, Any]:
+) -> "go.Scatter":
     colour, dash, symbol = style
     return scatter_trace(
         x=[point[x] for point in points],

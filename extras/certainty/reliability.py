@@ -128,7 +128,7 @@ class Reliability(Section):
     """Accuracy against stated certainty, in ten bins."""
 
     name = "reliability"
-    shows = ("reliability",)
+    shows = ("reliability", "bands", "certainty_measures")
     analyses = (Analysis("calibration", tables=("reliability",)),)
     keys = """
 certainty.reliability | list | Points of the reliability diagram: ten bins of equal width.

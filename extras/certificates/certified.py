@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from extras.certificates.stats.certified_thresholds import (
     one_per_cluster,
     starting_threshold,
 )
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 # Probability that any certificate of a report is wrong, over all of its runs.
 DELTA = 0.1
@@ -205,7 +208,7 @@ def _limit(report: ReportJson) -> str:
     )
 
 
-def _stars(report: ReportJson) -> list[dict[str, Any]]:
+def _stars(report: ReportJson) -> "list[go.Scatter]":
     """Stars at the runs' certified thresholds, which stay when a reader tries another one."""
     names, drawn = run_names(report), styles(report)
     return [
@@ -277,13 +280,15 @@ uncertified | object | What the report's own threshold accepts, without a guaran
 
     def redraw(self, figure: Figure, report: ReportJson) -> Figure:
         """Mark certified thresholds in the figure of accuracy by coverage."""
+        import plotly.graph_objects as go  # only who draws waits for it
+
         (drawn,), stars, words = figure.panels, _stars(report), _words(report)
         before = drawn.marks["alt"] if drawn.marks else ""
         alt = f"{before} {words}"
         drawn = replace(
             drawn,
             alt=drawn.alt.replace(before, alt, 1),
-            drawing={**drawn.drawing, "data": [*drawn.drawing["data"], *stars]},
+            drawing=go.Figure(drawn.drawing).add_traces(stars),
             marks={**(drawn.marks or {}), "alt": alt},
         )
         also = " Stars are at a certified one." if stars else " No threshold is certified."

@@ -118,6 +118,7 @@ def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
     correct = score(answer, truth)
     seed = _seed(study, wish)
     usable = np.flatnonzero((correct >= 0) & ~np.isnan(certainty))
+    is_chosen = bool(wish.by)
     wish = replace(wish, by=wish.by or by_design(data, usable))
     drawn = draw(data, usable, seed, wish.by)
     if wish.redraw:
@@ -157,6 +158,8 @@ def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
     content["calibration"] = _calibration(certainty[drawn], correct[drawn])
     content["n_all"] = int(((answer >= 0) & ~np.isnan(certainty)).sum())
     content["anchors"] = _frozen(study, data, run, anchors, answer, certainty, truth)
+    if not is_chosen:
+        content["by_design"] = True
     content["guarantee"] = guarantee = _guarantee(content, signal.label)
     return CertificateOutcome(found, Passport(content), None, guarantee, wish.by)
 

@@ -20,6 +20,7 @@ EXTRA = Extra(
     holdings=(
         Placed("labels:COPIES", at="kinds_of_copies"),
         Placed("views:content_of", at="study"),
+        Placed("views:needed", at="needed"),
     ),
     chapters=(
         Placed("chapter:CERTIFICATES", after="bias"),

@@ -1,13 +1,16 @@
 """Label the items that a certificate allows, and leave the rest to people."""
 
+from collections import Counter
+
 import numpy as np
 
 from analysis.data.arrays import Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import FAILURES, run_verdicts
 from extras.certificates import asking
+from extras.certificates.certifying import percent
 from extras.certificates.labels import Division, LabelRow
-from extras.certificates.passports import BadPassport, HasMoved, Passport
+from extras.certificates.passports import BadPassport, HasMoved, Passport, PassportError
 from extras.certificates.signals import certifiable, moved
 from studies.models.studies import Study
 
@@ -55,16 +58,31 @@ def still_to_ask(study: Study, passport: Passport) -> list[asking.Missing]:
 def label(study: Study, passport: Passport) -> Division:
     """Divide a study's items by a passport, using the stored answers.
 
-    Raises `HasMoved`, or `PassportError` if the judge cannot be asked the way the passport says.
+    Raises `HasMoved`, or `PassportError` if the judge cannot be asked the way the passport says,
+    or if the certificate does not say how many of all labels can be wrong.
     """
     data = load_dataset(study.slug)
     keys = check_unmoved(study, passport, data=data)
+    _check_counting(passport, data)
     members = [run for key in keys for run in data.runs if run.run == key]
     if len(members) < len(keys):
         lines = [LabelRow(item.key, "", "", None, "not_asked") for item in data.items]
         return Division(study.slug, passport, lines)
     run = asking.together(data, passport, members)
     return Division(study.slug, passport, _lines(data, run, passport))
+
+
+def _check_counting(passport: Passport, data: Dataset) -> None:
+    """Refuse labels of which more can be wrong than somebody agreed to who chose no count."""
+    numbers = Counter(item.persona for item in data.items).values()
+    is_by_design = passport["by"] == "persona" and passport.content.get("by_design", False)
+    if is_by_design and max(numbers) > min(numbers):
+        raise PassportError(
+            f"The certificate counts every persona equally, and personas have {min(numbers):,} to "
+            f"{max(numbers):,} items here, so more than {percent(passport['error'])} of all labels "
+            "can be wrong. Certify again and say what counts: every item (--by item), or every "
+            "persona (--by persona) if that is what you need."
+        )
 
 
 def _lines(data: Dataset, run: RunData, passport: Passport) -> list[LabelRow]:

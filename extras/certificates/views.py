@@ -1,5 +1,6 @@
 """Pages for certificates: request, result, labels, and a study for the rest."""
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 from django import forms
@@ -343,10 +344,12 @@ def pages_of(study: Study) -> list[SectionPage]:
 
 def content_of(study: Study) -> StudyContent:
     certificates = Certificate.objects.filter(study=study)
+    return StudyContent([("certificates", certificates.count())], [*needed(study)])
+
+
+def needed(study: Study) -> Iterator[str]:
+    """What has to end before certificates can be turned off, or the study be deleted."""
+    certificates = Certificate.objects.filter(study=study)
     labels = Labelling.objects.filter(certificate__study=study)
-    obstacles = []
     if any(jobs.filter(state__in=Job.OPEN).exists() for jobs in (certificates, labels)):
-        obstacles.append(
-            "A certificate or its labels are being computed. Wait until they are finished."
-        )
-    return StudyContent([("certificates", certificates.count())], obstacles)
+        yield "A certificate or its labels are being computed. Wait until they are finished."

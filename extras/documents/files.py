@@ -22,9 +22,9 @@ class PictureFiles(AddedFiles):
     step = "Drawing the figures as files."
 
     def write(self, made: MadeReport, folder: Path) -> None:
-        from extras.documents.pictures import draw_pictures
+        from extras.documents.pictures import write_pictures
 
-        draw_pictures(made.figures.values(), folder / "figures")
+        write_pictures(made.figures.values(), folder / "figures")
 
     def words(self, folder: Path) -> str:
         return f"{len([*(folder / 'figures').glob('*.svg')])} plots as SVG and PNG"

@@ -1,14 +1,15 @@
 """Draw plotly figures as pictures by matplotlib, without a browser.
 
 This supports the marks in a report's figures and refuses others, so that no picture is incomplete.
-Each plot is a picture of its own, or all plots of a figure are one picture with one key.
+Each plot is a picture of its own, or all plots of a figure are one picture with one key. Plotly's
+own pictures need a browser on the machine.
 """
 
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from matplotlib.transforms import Transform, blended_transform_factory, offset_copy
 
 from analysis.report.drawing import BOXES, KINDS, lacks_letters, lettered, save_picture
-from analysis.report.figures import Figure, Key, Panel
+from analysis.report.figures import Figure, Key
 from extras.documents.picture_marks import (
     DASH_PATTERNS,
     DPI,
@@ -35,27 +36,6 @@ from extras.documents.picture_marks import (
     without_markup,
 )
 
-
-def draw_pictures(figures: Iterable[Figure], folder: Path) -> int:
-    """Draw every panel of the figures to `folder` as SVG and PNG; return the number of panels."""
-
-    count = 0
-    for figure in figures:
-        for name, panel in _named(figure):
-            title = panel.title or figure.title
-            with drawn(panel.drawing, title=title, key=figure.key) as drawing:
-                for kind in KINDS:
-                    save_picture(drawing, folder / f"{name}.{kind}")
-            count += 1
-    return count
-
-
-def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
-    """Each panel's plotly JSON, with its file name."""
-    for number, panel in enumerate(figure.panels, start=1):
-        yield f"{figure.name}-{number}", panel
-
-
 # As on a wide screen, in pixels, plotly's unit.
 WIDTH = 720
 _ANCHORS = {"auto": "center", "left": "left", "center": "center", "right": "right"}
@@ -66,44 +46,38 @@ _KEY_LINE = 22  # pixels of a line of the key
 _KEY_ENTRY = 340  # pixels of an entry of the key, at least
 
 
+def write_pictures(figures: Iterable[Figure], folder: Path) -> None:
+    """Draw every panel of the figures to `folder` as a picture of its own."""
+    for figure in figures:
+        for name, panel in figure.plots:
+            alone = replace(figure, name=name, panels=[replace(panel, title="")])
+            write_picture(alone, folder, title=panel.title or figure.title)
+
+
+def write_picture(
+    figure: Figure, folder: Path, *, title: str, columns: int = 1, width: int = WIDTH
+) -> None:
+    """Draw a figure to `folder` as SVG and PNG; the options are those of `drawn`."""
+    with drawn(figure, title=title, columns=columns, width=width) as drawing:
+        for kind in KINDS:
+            save_picture(drawing, folder / f"{figure.name}.{kind}")
+
+
 @contextmanager
-def drawn(plot: PictureJson, *, title: str = "", key: Sequence[Key] = ()) -> Iterator[Drawing]:
-    """The plot as a drawing to save, with its title and key above it.
-
-    Raises `CannotDraw` for unsupported marks.
-    """
-    with _drawn([("", plot)], title, key, columns=1) as drawing:
-        yield drawing
-
-
-@contextmanager
-def drawn_figure(
-    figure: Figure, *, columns: int, title: str = "", width: int = WIDTH
+def drawn(
+    figure: Figure, *, title: str = "", columns: int = 1, width: int = WIDTH
 ) -> Iterator[Drawing]:
     """All plots of a figure as one drawing, in rows of `columns`, with one key above them.
 
-    `width` is at least that of a row; pixels.
+    `width` is at least that of a row; pixels. Raises `CannotDraw` for unsupported marks.
     """
-    plots = [(panel.title, panel.drawing) for panel in figure.panels]
+    plots = [(panel.title, panel.drawing.to_plotly_json()) for panel in figure.panels]
     columns = min(columns, len(plots))
-    with _drawn(plots, title, figure.key, columns=columns, width=width) as drawing:
-        yield drawing
-
-
-@contextmanager
-def _drawn(
-    plots: Sequence[tuple[str, PictureJson]],
-    title: str,
-    key: Sequence[Key],
-    *,
-    columns: int,
-    width: int = WIDTH,
-) -> Iterator[Drawing]:
     wide = max(width, NARROWEST * columns)
     with lettered() as fonts:
-        drawing = _drawing(plots, title, key, "", columns, wide)
+        drawing = _drawing(plots, title, figure.key, "", columns, wide)
         if lacks_letters(drawing, fonts):
-            drawing = _drawing(plots, title, key, BOXES, columns, wide)
+            drawing = _drawing(plots, title, figure.key, BOXES, columns, wide)
         yield drawing
 
 

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import plotly.graph_objects as go
 from django.template.loader import render_to_string
 
 from analysis.report.added_files import MadeReport
 from analysis.report.citation import bibtex, methods_paragraph
-from analysis.report.drawing import KINDS, save_picture
 from analysis.report.figures import Figure, Panel
 from analysis.report.render import style_of
 from analysis.report.sections.glance.accuracies import forest
 from analysis.report.tables import Cell, Table
 from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import run_names, whole_runs
-from extras.documents.pictures import drawn_figure
+from extras.documents.pictures import write_picture
 
 # The figures in order of preference, the first of each group that a report has. The last is wide.
 FIGURES = (
@@ -91,9 +91,7 @@ def _pictures(
             high = HIGHEST - KEY_LINE * len(whole.key)
             kept = [_at_most(high, panel) for panel in kept]
         figure = replace(whole, panels=kept)
-        with drawn_figure(figure, columns=columns, width=width, title=title) as drawing:
-            for kind in KINDS:
-                save_picture(drawing, folder / f"{name}.{kind}")
+        write_picture(figure, folder, columns=columns, width=width, title=title)
         svg = (folder / f"{name}.svg").read_bytes()
         address = f"data:image/svg+xml,{quote(svg, safe=_UNQUOTED)}"
         left = len(whole.panels) - len(figure.panels)
@@ -101,9 +99,8 @@ def _pictures(
 
 
 def _at_most(high: int, panel: Panel) -> Panel:
-    layout = panel.drawing["layout"]
-    lower = {**layout, "height": min(layout["height"], high)}
-    return replace(panel, drawing={**panel.drawing, "layout": lower})
+    height = min(panel.height, high)
+    return replace(panel, drawing=go.Figure(panel.drawing).update_layout(height=height))
 
 
 # Characters that an address within quotes may have as they are; percent-codes compress badly.

@@ -10,7 +10,10 @@ EXTRA = Extra(
     reasons={"other_scale": "the judge used another scale than people"},
     addresses={"studies/<slug:slug>/graded/": "urls"},
     sections={"graded:questions": "settings"},
-    holdings=(Placed("setup:copy_questions", at="copies"),),
+    holdings=(
+        Placed("setup:copy_questions", at="copies"),
+        Placed("setup:needed", at="needed"),
+    ),
     files=(Placed("setup:FILE", at="study", after="wordings"),),
     exports=(
         "exports:GRADES",

@@ -173,6 +173,12 @@ def pages(study: Study) -> list[SectionPage]:
     return [SectionPage("settings", "Graded answers", address)]
 
 
+def needed(study: Study) -> Iterator[str]:
+    """What has to end before graded answers can be turned off."""
+    if study.is_under_way and asked_in(study):
+        yield "Annotators are asked more than the choice. Close the study first."
+
+
 def copy_questions(study: Study, copy: Study) -> None:
     copy_rows(GradeQuestions.objects.filter(study=study), study_id=copy.pk)
 

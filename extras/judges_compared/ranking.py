@@ -110,7 +110,7 @@ class RankingSection(Section):
     """The runs that saw the whole persona, compared with one another."""
 
     name = "ranking"
-    shows = ("ranks", "several_judges")
+    shows = ("ranks", "several_judges", "difference_intervals")
     keys = """
 several_judges | object | Tests of all runs against each other.
 several_judges.runs | list | Places of the runs in `judges`.

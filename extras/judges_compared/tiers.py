@@ -89,7 +89,7 @@ class TierSection(Section):
             paths=("comparison.*.human_likeness", "comparison.*.human_likeness_z"),
         ),
     )
-    shows = ("tiers",)
+    shows = ("tiers", "agreement_matrix", "agreement_matrix_alpha")
     keys = """
 human_likeness | object | The judge's agreement with people, compared with theirs with each other.
 human_likeness_z | number | Standard deviations between both agreements.

@@ -129,7 +129,7 @@ class Aggregation(Section):
     """Accuracy of every rule that combines several answers into one, and bits per annotator."""
 
     name = "aggregation"
-    shows = ("aggregation",)
+    shows = ("aggregation", "table_b_single")
     keys = """
 aggregation | list | Accuracy of other rules to combine answers.
 aggregation.rule | text | Name of the rule.

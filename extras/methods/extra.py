@@ -11,6 +11,7 @@ EXTRA = Extra(
         Placed("insight:INSIGHT", after="certainty"),
         Placed("disagreement:DISAGREEMENT", after="agreement"),
         Placed("distances:DISTANCES", after="agreement"),
+        Placed("group_details:GROUP_DETAILS", at="groups"),
         Placed("criteria:CHAPTER", after="bias"),
     ),
     readers=("criteria:CRITERIA",),

@@ -14,6 +14,7 @@ EXTRA = Extra(
     sections={"own_people:": "annotators"},
     holdings=(
         Placed("models:SecondVisitSettings", at="settings"),
+        Placed("follow_ups:needed", at="needed"),
         Placed("waves:other_waves", at="related"),
         Placed("linked_studies:related", at="related"),
         Placed("linked_studies:content_of", at="study"),

@@ -1,5 +1,6 @@
 """One page for whatever follows a study's answers: second visits, further waves, linked studies."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from django.contrib.auth.decorators import login_required
@@ -9,6 +10,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from extras.own_answers.models import LaterWave
+from extras.own_answers.second_visits import visits_expected
+from extras.own_answers.waves import series_of
 from studies.models import Membership, Study
 from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
@@ -57,6 +60,18 @@ def section_page(study: Study) -> list[SectionPage]:
     if len(found) > 1:
         title, address = "Follow-ups", reverse("own_people:follow-ups", args=[study.slug])
     return [SectionPage("annotators", title, address, for_editors=True)]
+
+
+def needed(study: Study) -> Iterator[str]:
+    """What has to end before this extra can be turned off."""
+    if study.is_under_way and study.asks_own_answers:
+        yield "Annotators answer for themselves and decide on their profile. Close the study first."
+    if expected := visits_expected(study).count():
+        yield f"Second visits that people have not finished: {expected}. Wait for their end."
+    first, later = series_of(study)
+    if waves := [wave.study.slug for wave in later if wave.study.is_under_way]:
+        names = ", ".join(f"“{slug}”" for slug in waves)
+        yield f"People of “{first.slug}” are asked again in {names}. Close that first."
 
 
 @require_GET

@@ -174,14 +174,16 @@ def visits_of(study: Study) -> dict[str, int]:
     }
 
 
+def visits_expected(study: Study) -> QuerySet[RetestVisit]:
+    """Unfinished visits, also those that are not due yet."""
+    return RetestVisit.objects.filter(
+        annotator__study=study, annotator__state=Annotator.State.COMPLETED, finished_at=None
+    )
+
+
 def visits_due(study: Study) -> QuerySet[RetestVisit]:
     """Unfinished visits that annotators can make now."""
-    return RetestVisit.objects.filter(
-        annotator__study=study,
-        annotator__state=Annotator.State.COMPLETED,
-        due_at__lte=clock.now(),
-        finished_at=None,
-    )
+    return visits_expected(study).filter(due_at__lte=clock.now())
 
 
 def _forget(annotator: Annotator) -> None:

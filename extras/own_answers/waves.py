@@ -184,7 +184,7 @@ def leave_series(*, study_id: int, user: User | None = None) -> None:
     wave = LaterWave.objects.filter(study=study).select_related("first").first()
     if wave is None:
         raise StudyError(f"“{study.slug}” is no later wave.")
-    if study.state in (Study.State.OPEN, Study.State.PAUSED):
+    if study.is_under_way:
         raise StudyError("People can still take part. Close the study before it leaves the series.")
     record(study, "left the series", user=user, first=wave.first.slug, number=wave.number)
     delete_with_all_that_refers(LaterWave, pk=wave.pk)

@@ -13,6 +13,7 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/judges/<str:run_id>/": "urls"},
     holdings=(
         Placed("jobs:content_of", at="study"),
+        Placed("jobs:needed", at="needed"),
         Placed("jobs:delete_packs", at="removals"),
     ),
     files=(Placed("jobs:FILES", at="kinds"),),

@@ -1,7 +1,7 @@
 """Packs on a page: a worker writes them, and reads uploaded replies."""
 
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from config.operations.stored_files import KindOfFiles
-from extras.packs.models import PackJob
+from extras.packs.models import Batch, Pack, PackJob
 from extras.packs.packing import pack_run
 from extras.packs.reading import import_raw
 from judging.errors import JudgingError
@@ -118,12 +118,27 @@ def _read(job: PackJob, progress: JobProgress) -> dict[str, Any]:
     return {"message": str(result)}
 
 
+def _under_way(study: Study) -> Iterator[str]:
+    if PackJob.objects.filter(run__study=study, state__in=PackJob.OPEN).exists():
+        yield "A pack is being written or read. Wait until this has ended."
+
+
 def content_of(study: Study) -> StudyContent:
     jobs = PackJob.objects.filter(run__study=study)
-    obstacles = []
-    if jobs.filter(state__in=PackJob.OPEN).exists():
-        obstacles.append("A pack is being written or read. Wait until this has ended.")
-    return StudyContent(obstacles=obstacles, folders=[folder_of(job) for job in jobs])
+    return StudyContent(obstacles=[*_under_way(study)], folders=[folder_of(job) for job in jobs])
+
+
+def needed(study: Study) -> Iterator[str]:
+    """What has to end before packs and batches can be turned off."""
+    yield from _under_way(study)
+    if Pack.objects.filter(run__study=study, state=Pack.State.WAITING).exists():
+        yield "A pack waits for replies. Import them, or discard the pack on the page of its run."
+    runs = JudgeRun.objects.filter(study=study, by_batch=True)
+    if (
+        runs.filter(state__in=JudgeRun.ACTIVE).exists()
+        or Batch.objects.filter(run__study=study, state__in=Batch.OPEN).exists()
+    ):
+        yield "A batch is with a provider. Wait until its results are collected."
 
 
 def delete_packs(study: Study, items: Collection[int]) -> None:

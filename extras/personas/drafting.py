@@ -1,5 +1,6 @@
 """Profile texts: the prompt, the work of the worker, and the review."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -64,6 +65,12 @@ DESCRIPTION = WrittenReply(lambda reply: {"text": text} if (text := usable(reply
 def _cut(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
+
+
+def needed(study: Study) -> Iterator[str]:
+    """What has to end before changed personas can be turned off."""
+    if DraftingJob.objects.filter(study=study, state__in=DraftingJob.OPEN).exists():
+        yield "A judge is writing profile texts. Wait until it has finished."
 
 
 @transaction.atomic

@@ -13,6 +13,7 @@ EXTRA = Extra(
     holdings=(
         Placed("changed_items:COPIES", at="kinds_of_copies"),
         Placed("other_personas:COPIES", at="kinds_of_copies"),
+        Placed("drafting:needed", at="needed"),
     ),
     addresses={"studies/<slug:slug>/": "urls"},
     sections={

@@ -12,6 +12,7 @@ EXTRA = Extra(
     group="analyses",
     addresses={"studies/<slug:slug>/disagreements/": "urls"},
     sections={"rules:": "report"},
+    holdings=(Placed("requests:needed", at="needed"),),
     exports=("requests:RULES",),
     chapters=(Placed("chapter:CHAPTER", after="groups"),),
     readers=(

@@ -97,6 +97,12 @@ def estimate_search(study: Study, judge: Judge, to_read: int) -> SearchCost:
     )
 
 
+def needed(study: Study) -> Iterator[str]:
+    """What has to end before rules can be turned off."""
+    if RuleSearch.objects.filter(study=study, state__in=RuleSearch.OPEN).exists():
+        yield "A search for rules is in progress. Wait for its end."
+
+
 @transaction.atomic
 def request_search(
     *,

@@ -65,7 +65,7 @@ def write_blind_page(report: Report) -> Stored:
 
 
 def _rendered(report: Report, result: Json) -> str:
-    from analysis.report.render import render_html  # imported late because it imports plotly
+    from analysis.report.render import render_html  # imported late because it imports numpy
 
     failed = list[str]()
     text = ""

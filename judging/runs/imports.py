@@ -13,7 +13,7 @@ from judging.backends.backend import IMPORTED, ReplayKind
 from judging.errors import ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols import registry
-from judging.protocols.registry import protocol
+from judging.protocols.registry import PROTOCOLS, protocol
 from judging.runs.judges import check_name
 from judging.runs.start import parameters_key
 from studies import personas as feature_sets
@@ -30,6 +30,7 @@ from studies.importers.files.bundle import File
 from studies.importers.files.faults import LISTED, Fault, Faults, Refused, skipped_rows
 from studies.importers.files.lines import BadLine
 from studies.models import Choice, Item, Study
+from studies.services.extras import turn_on
 from studies.services.studies import freeze, lock_study, record
 from studies.statements import clock
 from studies.statements.bulk import insert_rows
@@ -380,6 +381,7 @@ def import_judgments(
         name=judge_name, defaults={"backend": ReplayKind.name, "model": IMPORTED}
     )
     run = _run(study, judge, content, setting=setting, features=features, file=file)
+    turn_on(study, PROTOCOLS.extra_of(run.setting))
     storage = _JudgmentStorage(run, items, file.name, skip=skip_faulty)
     for rows in content.portions():
         storage.store(rows)

@@ -94,7 +94,9 @@ def start_run(
         study = facts.study
         probe_asked = probe_choice(spec.bias_probe).probe
         needed = PROBES.extra_of(probe_asked.name) if probe_asked else ""
-        turn_on(study, PROTOCOLS.extra_of(spec.setting), needed, user=user)
+        delivery = deliveries.by_batch() if spec.by_batch else None
+        batches = deliveries.MORE.extra_of(delivery.name) if delivery else ""
+        turn_on(study, PROTOCOLS.extra_of(spec.setting), needed, batches, user=user)
         _check_perspective(study)
         if asks_here:
             check_sharing(study, judge)

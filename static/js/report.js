@@ -75,7 +75,7 @@ window.addEventListener("resize", () => {
 // Paper has its own width. It gets open parts, the main tables, and everything on request, except
 // what only helps on a screen.
 const MAIN = "details[data-print]";
-const REST = "details:not(.on-screen, #items, #table-raters details, figure details)";
+const REST = "details:not(.on-screen, #items, figure details)";
 let opened = [];
 
 window.addEventListener("beforeprint", () => {

@@ -253,6 +253,11 @@ class Study(models.Model):
         return name in self.extras or name in of_installation()
 
     @property
+    def is_under_way(self) -> bool:
+        """Whether it is open, or paused."""
+        return self.state in (self.State.OPEN, self.State.PAUSED)
+
+    @property
     def asks_own_answers(self) -> bool:
         """Whether annotators answer for themselves, not for the person in a profile."""
         return self.perspective == self.Perspective.OWN

@@ -44,7 +44,7 @@ def extras(request: HttpRequest, slug: str) -> HttpResponse:
             messages.error(request, str(error))
         else:
             state = "on" if is_wanted else "off. What it stored is kept"
-            messages.success(request, f"{known[name].title} is {state}.")
+            messages.success(request, f"“{known[name].title}” is {state}.")
         return redirect("studies:extras", slug)
     study = get_study(request.user, slug)
     context = {

@@ -23,7 +23,9 @@ class ExtraInStudy:
 def extras_in(study: Study) -> list[ExtraInStudy]:
     """Every extra that a study can turn on, by title."""
     return [
-        ExtraInStudy(extra, study.has_extra(name), needed_extras(study, {name}))
+        ExtraInStudy(
+            extra, is_on := study.has_extra(name), needed_extras(study, {name} if is_on else ())
+        )
         for name, extra in sorted(extras_for_studies().items(), key=lambda pair: pair[1].title)
     ]
 
@@ -47,7 +49,19 @@ def turn_on(study: Study, *names: str, user: User | None = None) -> list[str]:
         stored = Study.objects.get(pk=study.pk)
         set_extras(stored, {*stored.extras, *new}, user=user)
         study.extras, study.version = stored.extras, stored.version
-    return [f"Turned on for this study: {known[name].title}." for name in new]
+    return [_said(known[name]) for name in new]
+
+
+def turned_on_since(study: Study) -> list[str]:
+    """A sentence for each extra that was turned on since this study was read."""
+    known, now = extras_for_studies(), Study.objects.get(pk=study.pk)
+    return [
+        _said(known[name]) for name in known if now.has_extra(name) and not study.has_extra(name)
+    ]
+
+
+def _said(extra: Extra) -> str:
+    return f"Turned on for this study: {extra.title}."
 
 
 def turned_on_at(study: Study) -> dict[str, datetime]:

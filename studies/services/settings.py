@@ -105,8 +105,8 @@ READING_FIELDS = ("certainty_threshold", "equivalence_margin")
 READ_OTHERWISE = "read otherwise after the first answer"
 
 
-# What has to end before extras with these names can be turned off, in sentences.
-NEEDED: Kind[Callable[[Study, Collection[str]], Iterable[str]]] = Kind("holdings", "needed")
+# What has to end before the extra can be turned off, in sentences.
+NEEDED: Kind[Callable[[Study], Iterable[str]]] = Kind("holdings", "needed")
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,8 @@ def save_settings(
 
 def needed_extras(study: Study, names: Collection[str]) -> list[str]:
     """What has to end before these extras can be turned off, a sentence each."""
-    return [sentence for source in NEEDED for sentence in source(study, names)]
+    sources = NEEDED.where(lambda name: name in names)
+    return [sentence for source in sources for sentence in source(study)]
 
 
 def _check_set_display(study: Study) -> None:

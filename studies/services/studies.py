@@ -69,9 +69,9 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
         raise taken
     added = {name: fields.pop(name) for name in added_fields() if name in fields}
     study = Study(slug=slug, **{"title": slug, **fields})
-    study.extras = sorted({*study.extras, *extras_of(added)})
     vars(study).update(added)
     study.full_clean()
+    study.extras = sorted({*study.extras, *extras_of(added)})
     try:
         with transaction.atomic():
             study.save()

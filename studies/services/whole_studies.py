@@ -156,7 +156,7 @@ def _copy_items(study: Study, copy: Study) -> None:
 def archive(*, study_id: int, by: User | None) -> None:
     """Hide a study from the list. Raises `StudyError` while people can take part."""
     study = lock_study(study_id)
-    if study.state in (Study.State.OPEN, Study.State.PAUSED):
+    if study.is_under_way:
         raise StudyError("Close the study before you archive it: people can still take part.")
     if study.archived_at is None:
         Study.objects.filter(pk=study.pk).update(archived_at=clock.now())

@@ -206,7 +206,7 @@ def test_the_dots_of_the_sides_are_about_the_items_of_their_bars():
     report = built(study)
 
     found = report["human"]["position"]
-    drawn = all_figures(report)["position"].panels[0].drawing["data"]
+    drawn = all_figures(report)["position"].panels[0].drawing.to_plotly_json()["data"]
 
     assert (found["n"], found["n_truth"]) == (60, 40)
     assert found["share_a"] == pytest.approx(40 / 60)

@@ -171,10 +171,19 @@ with open("labels.csv", "w", newline="") as file:
     for n in range(60):
         right = n % 2 + 1
         writer.writerow([n, right, right, 3 - right if n % 5 == 0 else right, right, right])
-for options in ([], ["--people", "human_1,human_2,human_3,gold"], ["--level", "ordinal"]):
+
+def check(*options):
     assert main(["check", "labels.csv", "--json", *options]) in (0, 3)
+
+
+check("--doctor")
+check("--level", "ordinal")
+undrawn = [name for name in ("narwhals", "plotly") if name in sys.modules]
+check()
+check("--people", "human_1,human_2,human_3,gold")
+assert "plotly" in sys.modules  # it has drawn
 names = "celery django.db.models django.http matplotlib openai pyarrow requests scipy.stats".split()
-print([name for name in names if name in sys.modules])
+print(undrawn + [name for name in names if name in sys.modules])
 """
 
 

@@ -4,14 +4,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from studies.errors import ExtraNeeded
 from studies.extra import extras_for_studies
 from studies.models import Study, StudyLog
 from studies.pages.workbench import section_pages
 from studies.services import settings as settings_service
-from studies.services.extras import set_extras, turn_on, turned_on_at
+from studies.services.extras import turn_on, turned_on_at
 from studies.services.studies import create_study
-from tests.factories import make_study
+from tests.factories import make_items, make_study
+from tests.judging.conftest import make_judge
+from tests.studies.files import jsonl, raw_item
 
 pytestmark = pytest.mark.django_db
 
@@ -82,10 +83,11 @@ def test_strangers_do_not_learn_whether_a_study_exists(client, study, django_use
 
 def test_an_unknown_name_is_refused_with_the_list(client, study):
     assert press(client, "certificate", on="1").status_code == 404
-    with pytest.raises(
-        CommandError, match=r"There is no extra “certificate”\. Use names of: advice"
-    ):
-        call_command("extras", "one", "--on", "certificate")
+    for option in ("--on", "--off"):
+        with pytest.raises(
+            CommandError, match=r"^There is no extra “certificate”\. Use names of: a"
+        ):
+            call_command("extras", "one", option, "certificate")
     with pytest.raises(CommandError, match="There is no extra “certificate”"):
         call_command("create_study", "two", "--extra", "certificate")
     study.refresh_from_db()
@@ -103,14 +105,15 @@ def test_commands_turn_on_and_off_and_list(study, capsys):
     assert Study.objects.get(slug="two").extras == ["rules"]
 
 
-def test_what_has_to_end_first_is_said_and_nothing_is_turned_off(study, monkeypatch):
-    set_extras(study, ["packs"])
-    needs = [lambda study, names: ["End the batch first."] if "packs" in names else []]
-    monkeypatch.setattr(settings_service, "NEEDED", needs)
+@pytest.mark.parametrize("extras", ['"rules"', '["rules", 1]', "{rules = true}", "7"])
+@pytest.mark.parametrize("more", [(), ("--extra", "packs")])
+def test_a_file_in_which_extras_are_no_list_of_names_is_refused(tmp_path, extras, more):
+    file = tmp_path / "study.toml"
+    file.write_text(f"extras = {extras}")
 
-    with pytest.raises(ExtraNeeded, match=r"End the batch first\."):
-        set_extras(Study.objects.get(), [])
-    assert Study.objects.get().extras == ["packs"]
+    with pytest.raises(CommandError, match=r"extras: Extras must be a list of names\."):
+        call_command("create_study", "two", "--from", str(file), *more)
+    assert not Study.objects.filter(slug="two").exists()
 
 
 def test_turning_on_again_says_nothing_and_writes_nothing(study):
@@ -137,3 +140,55 @@ def test_a_study_made_by_a_test_has_all_of_them(settings):
     settings.EXTRAS_OF_NEW_STUDIES = ["all"]
 
     assert make_study().extras == list(extras_for_studies())
+
+
+IN_PAIRS = {"key": "s1", "responses": [{"text": text} for text in ("One.", "Two.", "Three.")]}
+
+
+@pytest.mark.parametrize(
+    ("raw", "options", "extra"),
+    [
+        (raw_item(advice={"text": "Take the stew.", "favors": "r2"}), [], "advice"),
+        (raw_item(**IN_PAIRS), ["--option", "pairs=all"], "option_sets"),
+    ],
+)
+def test_an_import_turns_on_what_its_items_need(study, tmp_path, capsys, raw, options, extra):
+    file = tmp_path / "items.jsonl"
+    file.write_bytes(jsonl(raw))
+
+    call_command("import_items", "one", str(file), *options, "--dry-run")
+    assert Study.objects.get().extras == []
+    call_command("import_items", "one", str(file), *options)
+    assert Study.objects.get().extras == [extra]
+    title = extras_for_studies()[extra].title
+    assert f"Turned on for this study: {title}." in capsys.readouterr().out
+
+
+def test_imported_judgments_turn_on_the_protocol_of_their_setting(study, tmp_path, capsys):
+    [item] = make_items(study, 1)
+    file = tmp_path / "judgments.csv"
+    file.write_text(f"item_id,choice\n{item.key},r1\n")
+
+    call_command("import_judgments", "one", str(file), "--judge", "j", "--setting", "score-5")
+
+    assert Study.objects.get().extras == ["graded"]
+    assert "Turned on for this study: Graded answers." in capsys.readouterr().err
+
+
+def test_a_judge_that_is_asked_says_what_was_turned_on(study, capsys):
+    make_items(study, 1)
+    make_judge(name="j", base_url="http://127.0.0.1:9/v1")
+
+    call_command("judge", "one", "--judge", "j", "--setting", "score-5", "--yes")
+    assert "Turned on for this study: Graded answers." in capsys.readouterr().err
+    call_command("judge", "one", "--judge", "j", "--batch", "--yes")
+    assert "Turned on for this study: Packs and batches." in capsys.readouterr().err
+    assert Study.objects.get().extras == ["graded", "packs"]
+
+
+def test_an_export_of_everything_has_all_shapes_of_files(study, tmp_path):
+    call_command("export", "one", "--what", "all", "--out", str(tmp_path / "out"))
+
+    assert Study.objects.get().extras == []
+    names = {path.name for path in (tmp_path / "out").rglob("*.*")}
+    assert {"wide.csv", "croissant.json", "CITATION.cff"} <= names

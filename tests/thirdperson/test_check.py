@@ -273,7 +273,7 @@ def test_a_panel_says_nothing_of_other_people_unless_only_they_matter(panel, tmp
     # 12 people are the fewest for 3 labels of an item, four times as many as these.
     assert "Labels still needed: about 1,800\nIf only these people matter" in of_general
     assert "NOT TRUSTED: judge was right less often than the majority of people" in of_these
-    assert "It is settled for these people and items like these." in of_these
+    assert "No more data are needed for these people and items like these." in of_these
     assert "Only 3 people: others may differ." in of_these
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "like those of this study and its only people, persona and question" in page

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from analysis.report.verdict.answer import (
-    NO,
-    YES,
     JudgeStanding,
     counted_people,
     headline_run,
     replacement_of,
     standings_of,
+    trust_of,
 )
 from analysis.report.verdict.chart import VerdictChart
 from analysis.report.verdict.first_screen import labels_needed, rests_on, verdict_of
@@ -23,7 +22,6 @@ from analysis.stats.core.results import Trust
 from thirdperson.check.terminal import Terminal, aligned
 
 EXIT_CODES = {Trust.TRUSTED: 0, Trust.NOT_TRUSTED: 1, Trust.INCONCLUSIVE: 3}
-_TRUST = {YES: Trust.TRUSTED, NO: Trust.NOT_TRUSTED}
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class CheckFinding:
             "verdicts": [
                 {
                     "judge": one.judge,
-                    "verdict": _trust_of(one.word).value,
+                    "verdict": trust_of(one.word).value,
                     "difference": one.value,
                     "ci": one.interval,
                 }
@@ -90,7 +88,7 @@ class CheckFinding:
         ]
         for one in self.standings:
             gap = points(one.value) + (f" ({points_range(one.interval)})" if one.interval else "")
-            rows.append((one.judge, _trust_of(one.word).value, gap))
+            rows.append((one.judge, trust_of(one.word).value, gap))
         return rows
 
     def lines(self, name: str, reading: Sequence[str], out: Path, terminal: Terminal) -> list[str]:
@@ -128,7 +126,7 @@ class CheckFinding:
                 found.append(
                     "If only these people matter, for example a panel of experts: --these-people"
                 )
-        found += wrapped(f"What would settle it: {self.settling}")
+        found += wrapped(f"What to do next: {self.settling}")
         found += [line for caveat in self.caveats for line in wrapped(caveat, "- ")]
         return [*found, "", f"Report: {out}"]
 
@@ -156,7 +154,7 @@ class CheckFinding:
             lines.append("")
         if self.trust is Trust.INCONCLUSIVE:
             lines += [self._needed(), ""]
-        lines += [f"What would settle it: {escaped(self.settling)}", ""]
+        lines += [f"What to do next: {escaped(self.settling)}", ""]
         lines += [f"- {escaped(caveat)}" for caveat in self.caveats]
         lines += ["", "<details><summary>What was read</summary>", ""]
         lines += [f"- {escaped(line.strip())}" for line in reading]
@@ -186,7 +184,7 @@ def finding_of(report: Mapping[str, Any]) -> CheckFinding:
         )
         settling = "A second label of people for these items, or right labels: --gold COLUMN."
     return CheckFinding(
-        trust=_trust_of(verdict.answer.word),
+        trust=trust_of(verdict.answer.word),
         sentence=sentence,
         caveats=verdict.caveats,
         settling=settling,
@@ -202,10 +200,6 @@ def finding_of(report: Mapping[str, Any]) -> CheckFinding:
         chart=verdict.chart,
         standings=standings_of(report),
     )
-
-
-def _trust_of(word: str) -> Trust:
-    return _TRUST.get(word, Trust.INCONCLUSIVE)
 
 
 def _lacks_people(report: Mapping[str, Any]) -> bool:

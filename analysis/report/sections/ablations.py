@@ -185,6 +185,9 @@ class Ablations(Section):
         ),
     )
 
+    def is_needed(self, report: ReportJson) -> bool:
+        return bool(report["ablations"])
+
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"ablations": ablations(study)}
 

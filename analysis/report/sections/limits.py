@@ -26,7 +26,7 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import late_changes
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.groups import FEWEST_PERSONAS
-from analysis.stats.core.multiplicity import FEWEST_FLIPPED, flipped_signs, holding, permuted_groups
+from analysis.stats.core.multiplicity import flipped_signs, holding, permuted_groups
 from analysis.stats.core.results import FloatArray, mid_ranks, relabel
 from analysis.stats.core.shared_variance import Sharing
 
@@ -260,8 +260,7 @@ def claims_table(report: ReportJson) -> Table:
         "is adjusted within a kind over all runs, people and groups. The level is what Holm "
         "leaves to a kind among all kinds, .000 if none of its claims holds. If nothing "
         "differs, at most about one report in twenty has any such sentence. The answer on the "
-        f"first screen has its own level. A test needs at least {FEWEST_FLIPPED} personas or "
-        f"people, or {FEWEST_PERSONAS} inside and outside a group.",
+        "first screen has its own level.",
         first="Claims about",
     )
 

@@ -4,17 +4,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.report.rules import LEVEL, MIN_COMPARED, SMALL, TOO_SMALL
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import at
 from analysis.report.tables import Table, TableColumn, compact
 from analysis.report.words import run_names, threshold_standing
-from analysis.stats.core.clusters import MIN_BLOCKS
-from analysis.stats.core.shared_variance import (
-    ANNOTATORS_PER_ANSWER,
-    FEW_CLUSTERS,
-    FEWEST_ANNOTATORS,
-)
 
 # Keys that a run's record describes in sentences.
 _OWN_WORDS = {
@@ -93,19 +86,6 @@ def flat(values: Mapping[str, Any], path: str, prefix: str = "") -> Iterator[tup
             yield name, value, where
 
 
-# Fixed rules of the program; docs/methods.md gives the reasons.
-CONSTANTS: Mapping[str, float] = {
-    "level_of_intervals": 0.95,
-    "level_of_equivalence_interval": 0.9,
-    "level_of_tests": LEVEL,
-    "fewest_for_a_percentage": TOO_SMALL,
-    "fewest_for_a_comparison": SMALL,
-    "fewest_common_items": MIN_COMPARED,
-    "fewest_blocks": MIN_BLOCKS,
-    "fewest_annotators": FEWEST_ANNOTATORS,
-    "annotators_per_answer": ANNOTATORS_PER_ANSWER,
-    "few_clusters": FEW_CLUSTERS,
-}
 # Path prefixes of the numbers that the methods state, except those of runs and the plan.
 _STATED = (
     "inputs.items inputs.personas inputs.questions inputs.truth study.annotations_per_item "
@@ -148,9 +128,6 @@ def sources_table(
         value = at(report, path)
         text = compact(value) if isinstance(value, list) else value
         rows.append([_path_words(path, names), text, path, *_shown_in(path, names, sources)])
-    for name, constant in CONSTANTS.items():
-        row = [name.replace("_", " "), constant, f"constant.{name}", "", "fixed by the program"]
-        rows.append(row)
     columns = (
         TableColumn("Number"),
         TableColumn("Value", "exact"),
@@ -164,8 +141,7 @@ def sources_table(
         columns,
         rows,
         "Path: keys, with list positions counted from 0. Table: the file of that name in "
-        "tables/, also behind the button CSV here. Numbers in no table are parameters of the "
-        "report or of a run; docs/methods.md explains constants. All are computed from the data "
+        "tables/, also behind the button CSV here. All are computed from the data "
         f"with the hash {report['inputs']['hash'][:12]}… by the code with the hash "
         f"{report['software'].get('code', '–')[:12]}… of Thirdperson "
         f"{report['software']['thirdperson']}, and from the runs above with their prompts.",
@@ -236,11 +212,11 @@ def _origin(report: Mapping[str, Any]) -> str:
 
 
 class Methods(Section):
-    """All rules, runs and prompts, and the registration."""
+    """Items, checks, runs and prompts, and the registration."""
 
     name = "methods"
     title = "Methods"
-    inside = "Items, checks, rules, formulas, runs, prompts, and where each number comes from"
+    inside = "Items, checks, runs, prompts, and where each number comes from"
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield band_definitions(report)

@@ -41,6 +41,7 @@ from analysis.report.section import Analysis, ReportJson, ReportPage, Section
 from analysis.report.sentences import (
     SIDES,
     SINGLE,
+    despite_interval,
     held,
     holds,
     level_of,
@@ -270,6 +271,10 @@ def lights(report: ReportJson) -> list[dict[str, str]]:
 
 def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict[str, str]:
     chose = f"chose side A in {share_of(found['share_a'], found['n'], 'answer')}"
+    if 0 < found["n_truth"] < found["n"]:
+        # Both shares of the comparison are over the same answers.
+        scored = f"{found['n_truth']:,} with a known right side"
+        chose += f"; of the {scored}, in {percent(found['share_a_scored'])}"
     if found["n"] < SMALL:
         words = f"{name} {chose}: too few to say whether the side mattered."
         return {"light": "unknown", "text": words}
@@ -293,7 +298,7 @@ def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict
         words = f"No side of {limit} or more for {name}: {chose}, and {right} ({gap})."
         return {"light": "green", "text": words}
     words = f"We cannot tell whether the side matters for {name}: {chose}, and {right} ({gap})."
-    return {"light": "unknown", "text": words}
+    return {"light": "unknown", "text": words + despite_interval(ends)}
 
 
 def _of_people(study: ReportedStudy) -> Json:

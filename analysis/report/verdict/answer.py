@@ -16,7 +16,7 @@ from analysis.report.sentences import no_truth_words, where_words
 from analysis.report.study import competitors, standing
 from analysis.report.words import listed, number_of, percent, points, points_range, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
-from analysis.stats.core.results import t_quantile
+from analysis.stats.core.results import Trust, t_quantile
 
 POWER = 0.8
 SCALES = ("raw", "balanced")
@@ -142,6 +142,12 @@ def _ends(found: Mapping[str, Any], family: int) -> tuple[float, float]:
 YES, NO, UNKNOWN, USELESS = "Yes", "No", "Not yet known", "Not useful"
 ANSWERS = {"better": YES, "equivalent": YES, "worse": NO}
 REPLACES = {"replaceable": YES, "not_replaceable": NO}
+_TRUST = {YES: Trust.TRUSTED, NO: Trust.NOT_TRUSTED}
+
+
+def trust_of(word: str) -> Trust:
+    """The verdict of `thirdperson check` that an answer is."""
+    return _TRUST.get(word, Trust.INCONCLUSIVE)
 
 
 @dataclass(frozen=True)
@@ -150,6 +156,11 @@ class VerdictAnswer:
 
     word: str
     sentence: str
+
+    @property
+    def trust(self) -> str:
+        """As `thirdperson check` says it; empty if there is no judge to trust."""
+        return trust_of(self.word).value if self.word else ""
 
     @property
     def kind(self) -> str:
@@ -213,10 +224,8 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
     name = judge_name(report, index)
     people = people_words(report)
     gap, margin = f"{abs(difference['value'] or 0) * 100:.1f}", f"{difference['margin'] * 100:g}"
-    where = ""
-    if "asked_of_all" in difference:
-        n = f"{difference['n']:,}"
-        where = f", {where_words(difference).format(n=n)}"
+    n = f"{difference['n']:,}"
+    where = f", {where_words(difference).format(n=n)}"
     if state == "better":
         return f"{name} was right more often than {people}, by {gap} percentage points{where}."
     if state == "worse":

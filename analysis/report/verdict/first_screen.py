@@ -1,10 +1,10 @@
-"""The first screen of a report: the answer, a chart, three caveats, and what would settle it.
+"""The first screen of a report: the answer, a chart, four caveats, and what to do next.
 
 It is computed from report.json when a page is rendered, so a report's numbers never change.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
 from analysis.report.section import on_in
-from analysis.report.sentences import uneven
+from analysis.report.sentences import order_words, uneven
 from analysis.report.verdict.answer import (
     POWER,
     VerdictAnswer,
@@ -23,7 +23,7 @@ from analysis.report.verdict.answer import (
     replacement_of,
 )
 from analysis.report.verdict.chart import VerdictChart, chart_of
-from analysis.report.words import listed, number_of
+from analysis.report.words import listed, number_of, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.shared_variance import (
     ANNOTATORS_PER_ANSWER,
@@ -36,10 +36,14 @@ from analysis.stats.core.shared_variance import (
 class ReportVerdict:
     """What a reader sees before scrolling; `chart` is None if nothing can be compared.
 
-    `sensitivity` says for which epsilon the answer holds, if it depends on one.
+    `unfinished` says how many answers are missing while a study recruits. `notes` say what changed
+    with the order of the responses. `sensitivity` says for which epsilon the answer holds, if it
+    depends on one.
     """
 
+    unfinished: str
     answer: VerdictAnswer
+    notes: list[str]
     chart: VerdictChart | None
     caveats: list[str]
     settling: str
@@ -48,7 +52,9 @@ class ReportVerdict:
 
 def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
     return ReportVerdict(
+        unfinished_of(report),
         answer_of(report),
+        list(order_notes(report)),
         chart_of(report),
         caveats_of(report),
         settling_of(report),
@@ -56,7 +62,37 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
     )
 
 
-SHOWN_CAVEATS = 3
+def unfinished_of(report: ReportJson) -> str:
+    """How many answers are missing while the study recruits; empty if none are."""
+    if not _missing_answers(report):
+        return ""
+    here, recruiting = report["human"]["answers"], report["human"]["recruiting"]
+    return (
+        f"Unfinished: {here:,} of {recruiting['wanted']:,} answers, recruiting is "
+        f"{recruiting['state']}."
+    )
+
+
+def _missing_answers(report: ReportJson) -> int:
+    recruiting = report["human"].get("recruiting", {"wanted": 0})
+    return max(0, recruiting["wanted"] - report["human"]["answers"])
+
+
+def order_notes(report: ReportJson) -> Iterator[str]:
+    """What changed with the order of the responses, for the judge that the answer is about."""
+    found = replacement_of(report)
+    if found is not None:
+        yield from order_words(found.name, report["judges"][found.index])
+    elif "run" in report["headline"]:
+        index = headline_run(report)
+        yield from order_words(judge_name(report, index), report["judges"][index])
+
+
+SHOWN_CAVEATS = 4
+# A judge that refused at least this share of its items is named.
+MANY_REFUSED = 0.2
+# Two judges that give this many items the same answers, and no other, are named.
+FEWEST_ALIKE = 5
 
 # Caveats for readers in order of importance; each gives a sentence, or nothing if it does not
 # apply. A banner above the title marks simulated data.
@@ -116,6 +152,34 @@ def _of_chapters(report: ReportJson) -> str:
     return next(filter(None, (chapter.caveat(report) for chapter in shown)), "")
 
 
+def _refusing(report: ReportJson) -> str:
+    judges = report["judges"]
+    found = [
+        f"{run_name(judge, judges)} refused {judge['excluded']['refused']:,} of "
+        f"{number_of(judge['items'], 'item')}"
+        for judge in judges
+        if judge["excluded"]["refused"] >= MANY_REFUSED * max(1, judge["items"])
+    ]
+    return f"{listed(found)}, and its numbers are about the others." if found else ""
+
+
+def _identical(report: ReportJson) -> str:
+    """Judges that gave every item the same answer as an earlier one."""
+    judges, matrix = report["judges"], report["matrix"]
+    for one, judge in enumerate(judges):
+        # The matrix begins with the people.
+        same = [
+            run_name(other, judges)
+            for place, other in enumerate(judges[one + 1 :], start=one + 2)
+            if matrix[one + 1][place]["agreement"] == 1
+            and matrix[one + 1][place]["n"] >= FEWEST_ALIKE
+        ]
+        if same:
+            names = listed([run_name(judge, judges), *same])
+            return f"{names} give the same answer to every item that both decided."
+    return ""
+
+
 def _unknown_truth(report: ReportJson) -> str:
     unknown, n = report["inputs"]["truth"]["unknown"], report["inputs"]["items"]
     return f"{unknown:,} of {n:,} items have no known answer." if 0 < unknown < n else ""
@@ -140,6 +204,8 @@ def _volunteers(report: ReportJson) -> str:
 
 CAVEATS: tuple[Caveat, ...] = (
     _agreement_only,
+    _refusing,
+    _identical,
     _chosen_late,
     _unequal,
     _few,
@@ -161,8 +227,10 @@ MOST = 30
 
 
 def settling_of(report: Mapping[str, Any]) -> str:
-    """What would turn “not yet known” into an answer, in one or two sentences."""
+    """What to do next: what is missing, or what would turn “not yet known” into an answer."""
     state = report["headline"]["state"]
+    if more := _missing_answers(report):
+        return f"Collect the other {number_of(more, 'answer')}, then build the report again."
     if state == "no_answers":
         return "Answers from people and at least one judge."
     if state == "no_truth":
@@ -174,16 +242,12 @@ def settling_of(report: Mapping[str, Any]) -> str:
     difference = report["comparison"][headline_run(report)]["difference_general"]
     if state in {"better", "worse", "equivalent"}:
         if "people" in difference["one"]:
-            return (
-                "It is settled for these people and items like these. Other people need their "
-                "own study."
-            )
+            return _enough(report, "for these people and items like these", "Other people need")
         only = [kind.removesuffix("s") for kind in difference["one"]]
         kinds = [kind for kind in ("people", "personas", "questions") if kind[:-1] not in only]
         its_own = f", and for the only {listed(only)}" if only else ""
-        return (
-            f"It is settled for {listed(['items', *kinds])} like these{its_own}. Others need "
-            "their own study."
+        return _enough(
+            report, f"for {listed(['items', *kinds])} like these{its_own}", "Others need"
         )
     if state == "too_few":
         more = MIN_COMPARED - difference["n"]
@@ -192,6 +256,22 @@ def settling_of(report: Mapping[str, Any]) -> str:
         return few_kinds(difference)
     factor, finding = times_more(difference)
     return _more_in_words(report, difference, factor, finding)
+
+
+def _enough(report: ReportJson, scope: str, others: str) -> str:
+    """Nothing more is needed; only what was planned before the data is settled."""
+    if "recruiting" in report["human"]:
+        return f"No more data are needed {scope}. Close the study, then build the report again."
+    plan, changes = (report["registration"][key] for key in ("plan", "late_changes"))
+    why = "Nothing was registered"
+    if plan and plan["before_data"]:
+        if not changes and not report["parameters"]["explored"]:
+            return f"It is settled {scope}. {others} their own study."
+        why = "The threshold or the margin was chosen after the data"
+    return (
+        f"No more data are needed {scope}. {why}: confirm it with a plan that is frozen before new "
+        f"data. {others} their own study."
+    )
 
 
 def few_kinds(found: Mapping[str, Any]) -> str:
@@ -249,8 +329,8 @@ def _without_truth(report: Mapping[str, Any]) -> str:
         return "More items, or a judge that follows what people see in them."
     if found.state != "cannot_tell":
         return (
-            "Agreement is settled for items and people like these. To see whether they are "
-            "right, you need items with a known right answer."
+            "No more data are needed on agreement. To see whether they are right, ask about items "
+            "with a known right answer."
         )
     factor = found.times_more()
     if factor > MOST:
@@ -279,13 +359,31 @@ def times_more(difference: Mapping[str, Any]) -> tuple[float, str]:
     quantile = NormalDist().inv_cdf
     level = LEVEL / difference["family"]
     apart = quantile(1 - level / 2) + quantile(POWER)
-    inside = quantile(1 - level) + quantile((1 + POWER) / 2)
     ways = []
     if gap:
         ways.append(((apart * se / gap) ** 2, "different"))
     if gap < margin:
-        ways.append(((inside * se / (margin - gap)) ** 2, "equivalent"))
+        ways.append((_times_until_inside(gap, se, margin, level), "equivalent"))
     return min(ways, default=(math.inf, ""))
+
+
+def _times_until_inside(gap: float, se: float, margin: float, level: float) -> float:
+    """How many times as much data the two one-sided tests need to pass with probability `POWER`."""
+    normal = NormalDist()
+    needed = normal.inv_cdf(1 - level)
+
+    def passes(times: float) -> float:
+        shrunk = se / math.sqrt(times)
+        upper, lower = (margin - gap) / shrunk - needed, (margin + gap) / shrunk - needed
+        return normal.cdf(upper) - normal.cdf(-lower)
+
+    few, many = 0.0, 1.0
+    while passes(many) < POWER:
+        few, many = many, many * 2
+    for _ in range(40):
+        middle = (few + many) / 2
+        few, many = (few, middle) if passes(middle) >= POWER else (middle, many)
+    return many
 
 
 def _more_in_words(

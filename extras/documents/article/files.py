@@ -6,7 +6,6 @@ from datetime import date as Date
 from pathlib import Path
 
 from analysis.report.article import ArticleData, ArticleRun, ByCertainty, bars_panel, short_share
-from analysis.report.drawing import KINDS, save_picture
 from analysis.report.figures import RIGHT_AND_WRONG, Figure
 from analysis.report.render import render_document, shown
 from analysis.report.table_files import write_tables
@@ -19,7 +18,7 @@ from extras.documents.article.tables import (
     find_run,
     models_of,
 )
-from extras.documents.pictures import drawn_figure
+from extras.documents.pictures import write_picture
 
 CAPTION = (
     "Answers by stated certainty in tens, clipped to 40–90; accuracy above each bar. High: a "
@@ -128,9 +127,7 @@ def write_article(data: Sequence[ArticleData], folder: Path, *, date: Date) -> l
     tables, figures = article_tables(data), article_figures(data)
     write_tables([*(each.table for each in tables), *(each.table for each in figures)], folder)
     for each in figures:
-        with drawn_figure(each.figure, columns=each.columns, title=each.figure.title) as drawing:
-            for kind in KINDS:
-                save_picture(drawing, folder / f"{each.figure.name}.{kind}")
+        write_picture(each.figure, folder, columns=each.columns, title=each.figure.title)
     page = render_article(data, tables, figures, date=date)
     (folder / "article.html").write_text(page, encoding="utf-8")
     return sorted(path for pattern in WRITTEN for path in folder.glob(pattern))

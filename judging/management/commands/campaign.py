@@ -17,6 +17,7 @@ from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
 from studies.management.terminal import add_how, find_study, progress_bar
 from studies.prompts import language_note
+from studies.services.extras import turned_on_since
 
 
 class Command(BaseCommand):
@@ -60,6 +61,8 @@ class Command(BaseCommand):
             raise CommandError(f"{path}: {error.worded(_key_of)}") from error
         except (JudgingError, StudyError) as error:
             raise CommandError(f"{path}: {error}") from error
+        for sentence in turned_on_since(study):
+            self.stderr.write(sentence)
         try:
             if options["inline"]:
                 self._work(list(campaign.runs.select_related("judge")))

@@ -20,6 +20,7 @@ from studies.management.terminal import (
     find_study,
     skip_hint,
 )
+from studies.services.extras import turn_on, turned_on_since
 
 
 class Command(BaseCommand):
@@ -50,6 +51,8 @@ class Command(BaseCommand):
         try:
             for delivery in deliveries.MORE:
                 if told := delivery.read(study, paths, options):
+                    for sentence in turn_on(study, deliveries.MORE.extra_of(delivery.name)):
+                        self.stderr.write(sentence)
                     self.stdout.write(told)
                     return
             if not options["judge"]:
@@ -74,4 +77,6 @@ class Command(BaseCommand):
             if isinstance(error, Refused):
                 words += skip_hint(error, options)
             raise CommandError(f"{names}: {words}") from error
+        for sentence in turned_on_since(study):
+            self.stderr.write(sentence)
         self.stdout.write(str(result))

@@ -36,6 +36,7 @@ from studies.errors import StudyError
 from studies.management.terminal import add_how, find_study, progress_bar
 from studies.models import Study
 from studies.prompts import language_note
+from studies.services.extras import turn_on, turned_on_since
 from studies.services.studies import confirm_providers
 
 _OF_THE_RUN = (
@@ -188,6 +189,8 @@ class Command(BaseCommand):
                 spec = replace(spec, structured=True)
             for delivery in deliveries.MORE:
                 if told := delivery.deliver(spec, options):
+                    for sentence in turn_on(study, deliveries.MORE.extra_of(delivery.name)):
+                        self.stderr.write(sentence)
                     self.stdout.write(told)
                     return
             known = run_for(study, judge, spec)
@@ -202,6 +205,8 @@ class Command(BaseCommand):
             run = start_run(spec, enqueue=not options["inline"])
             if options["go_on"]:
                 accept_unread(run.pk)
+            for sentence in turned_on_since(study):
+                self.stderr.write(sentence)
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
 

@@ -26,6 +26,7 @@ from studies.importers.sets.data_set import Watch
 from studies.media import storage
 from studies.models import Item, Persona, Study
 from studies.models.keys import shuffle_key
+from studies.services.extras import turn_on
 from studies.services.items import (
     release_items,
     seat_items,
@@ -102,6 +103,8 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
 
 
 _CHUNK = 1_000
+# Fields of items, and the extra that a study with such items needs.
+_DESIGNS = {"option_set": "option_sets", "advice": "advice"}
 _ABOUT = ("name", "description", "importer", "content_warning")
 
 
@@ -133,6 +136,7 @@ class ImportResult:
     skipped: tuple[Fault, ...] = ()
     held_back: int = 0  # items of the study that annotators do not get
     removed: tuple[int, int] = (0, 0)  # items and personas that the import replaces
+    turned_on: Sequence[str] = ()  # a sentence for each extra that the items need
 
     def __str__(self) -> str:
         would = "Would import" if self.dry_run else "Imported"
@@ -149,7 +153,8 @@ class ImportResult:
             parts.append(f"people get {_n(self.seated, 'item')}")
         held_back = f" {held_back_words(self.held_back)}" if self.held_back else ""
         skipped = skipped_rows(self.skipped)
-        return f"{'; '.join(parts)}. {self._own_answers()}{held_back}{skipped}"
+        turned_on = "".join(f" {sentence}" for sentence in self.turned_on)
+        return f"{'; '.join(parts)}. {self._own_answers()}{held_back}{turned_on}{skipped}"
 
     def _own_answers(self) -> str:
         total = sum(self.by_label.values())
@@ -216,6 +221,7 @@ def import_items(
             how = {"created": found.created, "read": [_reading(file) for file in files]}
             how |= {"removed": removed[0]} if any(removed) else {}
             record(study, "items imported", user=user, files=names, **how)
+        turned_on = turn_on(study, *_extras_of(files), user=user)
         if dry_run:
             transaction.set_rollback(True)
     return ImportResult(
@@ -233,7 +239,15 @@ def import_items(
         skipped=(*conflicts, *released.faults.skipped, *found.skipped),
         held_back=held_back,
         removed=removed,
+        turned_on=turned_on,
     )
+
+
+def _extras_of(files: Sequence[ReadItems]) -> Iterator[str]:
+    """The extras of the designs that the items have."""
+    for field, extra in _DESIGNS.items():
+        if any(item.values[field] for file in files for item in file.items):
+            yield extra
 
 
 def _once(files: Sequence[ReadItems]) -> Iterator[ItemRecord]:

@@ -50,8 +50,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         fields = read_settings(options["file"], _names()) if options["file"] else {}
         fields |= {name: options[name] for name in ("title", "task") if options[name]}
-        if options["extra"]:
-            fields["extras"] = [*fields.get("extras", extras_of_new_studies()), *options["extra"]]
+        wanted = fields.get("extras", extras_of_new_studies())
+        if options["extra"] and isinstance(wanted, list):
+            fields["extras"] = [*wanted, *options["extra"]]
         fields["state"] = Study.State.DRAFT if options["draft"] else Study.State.OPEN
         try:
             owner = User.objects.get(username=options["owner"]) if options["owner"] else None

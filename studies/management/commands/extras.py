@@ -1,11 +1,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
-from studies.management.terminal import explain, find_study
+from studies.extra import extras_for_studies
+from studies.management.terminal import find_study
 from studies.services.extras import extras_in, set_extras
 
 
@@ -20,19 +20,16 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         if options["on"] or options["off"]:
-            known = {each.extra.name for each in extras_in(study)}
-            if unknown := set(options["off"]) - known:
-                raise CommandError(_unknown(min(unknown), sorted(known)))
+            known = extras_for_studies()
+            for name in (*options["on"], *options["off"]):
+                if name not in known:
+                    raise CommandError(
+                        f"There is no extra “{name}”. Use names of: {', '.join(known)}."
+                    )
             try:
                 set_extras(study, {*study.extras, *options["on"]}.difference(options["off"]))
-            except ValidationError as error:
-                raise CommandError(explain(error)) from error
             except StudyError as error:
                 raise CommandError(str(error)) from error
         for each in extras_in(study):
             state = "on " if each.is_on else "off"
             self.stdout.write(f"{state}  {each.extra.name:20}  {each.extra.summary}")
-
-
-def _unknown(name: str, known: list[str]) -> str:
-    return f"There is no extra “{name}”. Use one of: {', '.join(known)}."

@@ -161,7 +161,7 @@ def test_as_of_a_moment_runs_signs_and_settings_are_those_of_then():
 
 
 # Of everybody who ever came, for pooling.
-_NOT_THEN = {"identities", "departures"}
+_NOT_THEN = {"identities", "departures", "recruiting"}
 _EVENTS = (
     *("arrive", "answer", "answer_all", "complete", "mark_returned", "time_out", "resume"),
     *("exclude", "exclude_and_reopen", "include", "skip", "revise", "raise", "item"),

@@ -16,6 +16,7 @@ from extras.certificates.passports import (
     TARGETS,
     BadPassport,
     NoSuchJudge,
+    PassportError,
     checksum_of,
     read_passport,
 )
@@ -125,6 +126,16 @@ def test_by_default_the_design_decides_what_counts_equally(unequal, study, tmp_p
     out = StringIO()
     call_command("certify", unequal.slug, error=0.2, stdout=out, **options)
     assert "Every persona counts equally, because they have different numbers" in out.getvalue()
+
+
+def test_a_certificate_for_which_nobody_said_what_counts_labels_no_unequal_personas(unequal):
+    """37.5 % of these labels would be wrong, although at most 20 % were asked for."""
+    by_design = certify(unequal, wish(error=0.2)).passport
+
+    with pytest.raises(PassportError, match=r"more than 20 % of all labels can be wrong\. Certify"):
+        label(unequal, by_design)
+    assert by_design["by_design"] is True
+    assert label(unequal, certify(unequal, wish(error=0.2, by="persona")).passport).lines
 
 
 def test_the_same_items_give_the_same_draw_in_every_study_and_a_redraw_says_its_number(unequal):

@@ -1,8 +1,16 @@
 """The page that checks a table in the browser is served, and linked where one signs in."""
 
+import io
+import json
+import subprocess
+import sys
+import sysconfig
+import tarfile
 from pathlib import Path
 
 import pytest
+
+from extras.check_page.building import program
 
 
 @pytest.fixture
@@ -38,3 +46,39 @@ def test_a_built_page_is_linked_and_alone_may_compile(client, folder, admin_user
     for name in ("../secret.js", "%2e%2e/secret.js", "nothing.js", "vendor"):
         assert client.get(f"/check/{name}").status_code == 404
     assert "wasm" not in client.get("/accounts/login/").headers["Content-Security-Policy"]
+
+
+CHECK = """
+import sys
+
+sys.path[:0] = sys.argv[1:]
+from thirdperson.check.command import check
+
+sys.exit(check(["labels.csv", "--json", "--out", "report.html"]))
+"""
+
+
+def test_the_program_of_the_page_needs_no_other_package_than_those_compiled_with_python(tmp_path):
+    with tarfile.open(fileobj=io.BytesIO(program())) as tar:
+        tar.extractall(tmp_path / "program", filter="data")
+    installed, compiled = Path(sysconfig.get_path("purelib")), tmp_path / "compiled"
+    compiled.mkdir()
+    for name in ("numpy", "scipy", "openpyxl", "et_xmlfile"):
+        for path in (*installed.glob(name), *installed.glob(f"{name}[.-]*")):
+            (compiled / path.name).symlink_to(path)
+    rows = [f"{n},{n % 2},{n % 2},{n % 5 % 2},{n % 2},{n % 2}" for n in range(60)]
+    (tmp_path / "labels.csv").write_text(
+        "\n".join(["item,human_1,human_2,human_3,judge,gold", *rows])
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", CHECK, tmp_path / "program", compiled],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["items"] == 60
+    assert '"accuracy-1":{"data":[{' in (tmp_path / "report.html").read_text("utf-8")

@@ -184,7 +184,7 @@ def test_the_card_of_withheld_items_gives_the_command_that_rebuilds_them(tmp_pat
 class Shapes(list[ExportTable]):
     """Tables that are on in every study."""
 
-    def of(self, study: object) -> list[ExportTable]:
+    def where(self, is_on: object) -> list[ExportTable]:
         return self
 
 

@@ -188,8 +188,7 @@ def comparison(report: ReportJson) -> Table:
         ],
         "Intervals, p values and reading allow for shared people, personas and questions, so "
         "they are about others like these. The lower end of the 95 % interval allows for "
-        "choosing the best of several runs, as on the first screen. Competing runs that were "
-        "asked different items are compared on the items that all were asked. Holm: adjusted "
+        "choosing the best of several runs, as on the first screen. Holm: adjusted "
         "over this many runs, those that compete to be the best (for others, those that saw the "
         "same features). Different: Holm's p is at most .05. Equivalent: that of two one-sided "
         f"tests is, for a margin of ±{margin:g} points set in the study. {DETECTABLE} With "

@@ -119,7 +119,8 @@ def from_accuracy(
     out: Json = {}
     if observed is None or accuracy is None or votes.n_options != 2:
         reason = "not_offered" if votes.n_options != 2 else "empty_group"
-        return undefined(reason, "agreement", "follows", "right", "majority")
+        return undefined(reason, "agreement", "observed", "follows", "right", "majority")
+    out["observed"] = number(observed)
     model = shared_stereotype(observed, accuracy)
     out["agreement"] = number(model.agreement_from_accuracy)
     put(out, "follows", number(model.follows), model.reason)
@@ -135,6 +136,7 @@ def agreement_table(report: ReportJson) -> Table:
     # Name, path of the value, its key, and the key of its interval.
     measures: list[tuple[str, ReportJson, str, str | None]] = [
         ("Pairs of people who agree", found, "percent", "percent_ci"),
+        ("Of items with a known answer: pairs who agree", found["from_accuracy"], "observed", None),
         ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),
         ("Krippendorff's alpha", found["krippendorff_alpha"], "value", "ci"),
         ("… resampling pairs, not items", found["krippendorff_alpha"], "value", "pairs_ci"),
@@ -188,8 +190,7 @@ def agreement_table(report: ReportJson) -> Table:
         "Intervals resample items. AC1 and Brennan-Prediger count all options offered, chosen or "
         "not; AC2 weights bands by squared distance. A sheet is one annotator pair on each of 30 "
         "items drawn without replacement; its standard deviation is the spread of single sheets, "
-        "not the error of the mean. A sheet with all pairs of its items varies less. Resampling "
-        "pairs treats pairs on one item as independent, so its interval is too narrow.",
+        "not the error of the mean.",
     )
 
 
@@ -204,7 +205,9 @@ def sheets(report: ReportJson) -> Figure | None:
     if draws["mean"] is None:
         return None
     size = draws["size"]
-    expected = found["from_accuracy"]["agreement"]
+    # Only if both are about all items.
+    about_all = found["from_accuracy"]["items"] == report["inputs"]["items"]
+    expected = found["from_accuracy"]["agreement"] if about_all else None
     lines = [vertical(draws["mean"], PEOPLE, "solid")]
     labels = [label(draws["mean"], f"mean {percent(draws['mean'])}", 1.0)]
     if expected is not None:
@@ -233,7 +236,7 @@ def sheets(report: ReportJson) -> Figure | None:
         annotations=labels,
     )
     dashed = " Dashed: agreement expected from people of this accuracy with independent errors."
-    if found["from_accuracy"]["agreement"] is None:
+    if expected is None:
         dashed = ""
     alpha = found["krippendorff_alpha"]["value"]
     tail = "" if alpha is None else f", alpha is {decimal(alpha, 2)}"
@@ -329,12 +332,15 @@ class AgreementFromAccuracy(Section):
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         human = earlier["human"]
+        # Both over the same items: accuracy is known where the right answer is.
+        scored = study.votes.take(study.correct_alone >= 0)
         expected = from_accuracy(
-            human["agreement"]["percent"],
+            percent_agreement(scored.counts()).value,
             human["individual"]["accuracy"],
             human["majority"]["accuracy"],
             study.votes,
         )
+        expected["items"] = int((study.truth >= 0).sum())
         return {"human": {"agreement": {"from_accuracy": expected}}}
 
 

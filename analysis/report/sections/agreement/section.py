@@ -255,7 +255,7 @@ def matrices(report: ReportJson) -> list[Table]:
         tables.append(
             Table(
                 name,
-                "Agreement of each pair of sides",
+                f"Agreement of each pair of sides, by {coefficient}",
                 columns,
                 rows if report["judges"] else [],
                 f"{coefficient} on the items that both decided; “–” where it is undefined.",

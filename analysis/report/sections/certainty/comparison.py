@@ -8,7 +8,6 @@ from analysis.data.arrays import Floats, RunData
 from analysis.data.verdicts import Verdicts
 from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
-from analysis.report.sentences import DETECTABLE
 from analysis.report.study import IN_GENERAL, ReportedStudy, families
 from analysis.report.tables import (
     CONDITIONAL,
@@ -191,7 +190,7 @@ def high_sets(report: ReportJson) -> Table:
         "Each side's own high items differ but overlap; in the first four rows both are scored "
         "on the same ones. The difference in the last row allows for shared people, personas "
         "and questions, and its lower end for choosing the best of several runs; Holm: over the "
-        f"competing runs. {DETECTABLE} {CONDITIONAL}",
+        f"competing runs. {CONDITIONAL}",
     )
 
 

@@ -316,7 +316,7 @@ def certainty_curves(report: ReportJson) -> Figure | None:
         "certainty_curves",
         "How certain people and judges are",
         "Cumulative share of single answers by stated certainty; the dashed line marks the "
-        "threshold of high certainty. Lines further right are more certain raters.",
+        "threshold of high certainty.",
         "certainty",
         [drawing],
         key=[side.key for side in sides],

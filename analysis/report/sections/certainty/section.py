@@ -14,6 +14,7 @@ from analysis.report.sentences import (
     THRESHOLD,
     TOGETHER,
     Text,
+    despite_interval,
     detectable_words,
     fill,
     holds,
@@ -101,12 +102,11 @@ def _together(name: str, found: Mapping[str, Any], path: str, differs: bool) -> 
         why = reason(found["spearman_general_ci_reason"])
         words["found"] = fill("{rho} (no interval: {why})", rho=rho, why=why)
     tail = "Spearman's correlation over {items} items is {found}."
-    clear = ends is not None and (ends[0] > 0 or ends[1] < 0)
-    if not differs or not clear:
-        if clear:
-            tail += " After correction for all claims of the report, this can be chance."
+    by_chance = despite_interval(ends)
+    if not differs or not by_chance:
         return fill(
-            f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
+            "We cannot tell whether the certainty of {name} rises with that of people: "
+            f"{tail}{by_chance}",
             **words,
         )
     moves = "rises with" if ends[0] > 0 else "falls with"
@@ -170,7 +170,11 @@ def _on_own_ground(
     )
     finds: Text | str = ""
     if state == "cannot_tell":
-        finds = detectable_words(difference, f"{path}.difference_general")
+        finds = fill(
+            "{chance}{finds}",
+            chance=despite_interval(difference["ci_as_best"]),
+            finds=detectable_words(difference, f"{path}.difference_general"),
+        )
     claim = fill(CERTAIN_WORDS[state], **words)
     return state, fill(form, words=claim, tail=tail, finds=finds, **words)
 

@@ -276,8 +276,7 @@ def at_a_glance(report: ReportJson) -> Table:
         rows,
         CONDITIONAL
         + " Replies that name no side are left out. The difference is on items that both decided; "
-        "for runs that were asked different items, on the items that all were asked. All intervals "
-        "allow for shared people, personas and questions, so they are about others like these. "
+        "for runs that were asked different items, on the items that all were asked. "
         "References are trivial judges; the single answers of people are another reference.",
     )
 

@@ -1,6 +1,6 @@
 """The headline: the main finding in one sentence, chosen by rule."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.report.report_json import Json
@@ -20,7 +20,7 @@ from analysis.report.sentences import (
     where_words,
     who_of,
 )
-from analysis.report.study import ReportedStudy, best_run, standing
+from analysis.report.study import ReportedStudy, best_run, standing, tied_with
 from analysis.report.words import (
     listed,
     p_value,
@@ -59,6 +59,9 @@ def headline(report: Mapping[str, Any]) -> Json:
     of = shown(difference["family"], f"{path_of}.family")
     some = difference["family"] < len(judges)
     of_judge = _judge(name, judge, path, of=of, whose="runs that compete" if some else "runs")
+    if len(tied := tied_with(judges, index)) > 1:
+        names = [run_name(judges[place], judges) for place in tied]
+        of_judge = _tied(names, judge, path, of=of)
     if majority["accuracy"] is None:
         return state_with("judges_only", of_judge, _no_people(majority)) | who_of(judge)
 
@@ -108,6 +111,19 @@ def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Text, whose: s
     return fill(
         "{who} correct on {accuracy} of the {n} {items} it decided ({ci}).",
         who=who,
+        items=_items(judge["n"]),
+        accuracy=_accuracy(judge, path),
+        n=shown(judge["n"], f"{path}.n"),
+        ci=_general_interval(judge, path, "ci_as_best"),
+    )
+
+
+def _tied(names: Sequence[str], judge: Mapping[str, Any], path: str, *, of: Text) -> Text:
+    return fill(
+        "Tied for the first place of {runs} runs: {names}, each correct on {accuracy} of the {n} "
+        "{items} it decided ({ci}).",
+        runs=of,
+        names=listed(names),
         items=_items(judge["n"]),
         accuracy=_accuracy(judge, path),
         n=shown(judge["n"], f"{path}.n"),
@@ -271,7 +287,7 @@ def _when_certain(
     if len(parts) == 1:
         form = "At high certainty (≥ {limit}), {first}."
     elif min(side["high"]["n"] for _, side, _ in asked) >= TOO_SMALL:
-        form += " These are different items, so do not compare the two."
+        form += " These are different items."
     return [fill(form, limit=limit, first=parts[0], second=parts[-1])]
 
 

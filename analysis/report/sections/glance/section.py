@@ -44,12 +44,9 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, str]]:
     if human["answers"]:
         yield (
             "generality",
-            "Intervals in the headline, in “At a glance”, in Tables A and B and in the comparison "
-            "with people are about items, people, personas and questions like these. Those under "
-            "accuracies in other tables are about items like these, with these personas and "
-            "questions. Where a "
-            "table says so, intervals are about these annotators only. No interval is about "
-            "people unlike those who took part.",
+            "Intervals are about items, people, personas and questions like these; where a table "
+            "says so, about these annotators only. No interval is about people unlike those who "
+            "took part.",
         )
 
 

@@ -262,10 +262,8 @@ class GroupsSection(Section):
         # A table that a figure draws is shown with it, first.
         drawn = {figure.table: figure for figure in page.figures.values()}
         groups = [
-            (drawn.get(name), shown, tables.get(name.replace("group_", "differences_")))
-            for name, shown in tables.items()
-            if name.startswith("group_")
+            (drawn.get(name), shown) for name, shown in tables.items() if name.startswith("group_")
         ]
         if shown := tables.get("personas"):
-            groups.append((drawn.get("personas"), shown, None))
+            groups.append((drawn.get("personas"), shown))
         return {"groups": sorted(groups, key=lambda group: group[0] is None)}

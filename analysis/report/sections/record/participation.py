@@ -271,6 +271,7 @@ class Participation(Section):
             "human": {
                 "coverage": _coverage(study.people),
                 "people": dict(data.people),
+                **({"recruiting": asdict(data.recruiting)} if data.recruiting else {}),
                 "not_counted": dict(data.not_counted),
                 "exclusions": [asdict(each) for each in data.exclusions],
                 "before_exclusions": _before_exclusions(study),

@@ -171,7 +171,7 @@ def price(report: ReportJson) -> Table:
         known,
         "People: rewards of those who finished, before platform fees and taxes; a majority label "
         "takes several answers. Judges: provider charges at the set prices; 0 for your own model "
-        "without a price. Labels without a known truth also cost money, but cannot be right.",
+        "without a price.",
         is_record=True,
     )
 

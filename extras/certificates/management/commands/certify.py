@@ -110,5 +110,6 @@ class Command(BaseCommand):
         if found.by == "persona" and not options["by"]:
             self.stdout.write(
                 "Every persona counts equally, because they have different numbers of items. To "
-                "count every item of a file of labels equally, use --by item."
+                "label items, certify with --by item, or with --by persona if more of the labels "
+                "may be wrong."
             )

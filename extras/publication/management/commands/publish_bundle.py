@@ -72,7 +72,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         names = ("to", "what", "licence", "repo", "server", "without_texts")
         wish = Wish(
-            study=find_study(options["study"], uses="publication"),
+            study=find_study(options["study"]),
             consent_covers_sharing=options["consent_covers_sharing"],
             **{name: options[name] for name in names},
         )

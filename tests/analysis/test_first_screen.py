@@ -1,0 +1,203 @@
+"""What the first screen says before its answer, next to it, and what to do next."""
+
+import datetime
+import random
+
+import pytest
+
+from analysis.report.render import render_html
+from analysis.report.verdict.answer import POWER
+from analysis.report.verdict.first_screen import times_more, verdict_of
+from studies.models import Study
+from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.partial import report_of
+from tests.factories import make_item, make_persona, make_study, stored_at_once
+
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+
+DATE = datetime.date(2026, 11, 28)
+
+
+@stored_at_once()
+def judged(choices, *, n=40, state=Study.State.CLOSED, runs=("a",), wanted=0):
+    """Items that one of twelve people and some judges answer.
+
+    `choices` says whether a judge is right on an item whose right response is shown first or
+    second; None if it refuses.
+    """
+    rng = random.Random(1)
+    study = make_study(state=state, equivalence_margin=0.2)
+    personas = [make_persona(study=study) for _ in range(10)]
+    raters = [make_rater(study=study) for _ in range(12)]
+    made = [make_run(study=study, judge=name, orders="both") for name in runs]
+    for place in range(n):
+        item = make_item(
+            study=study,
+            persona=personas[place % 10],
+            question=f"Question {place}?",
+            first_person=(truth := ("r1", "r2")[place // 2 % 2]),
+            seats_needed=wanted,
+        )
+        answer(raters[place % 12], item, truth if rng.random() < 0.75 else MIRROR[truth], 80)
+        for run in made:
+            for first in ("r1", "r2"):
+                is_right = choices(run.judge.name, place, first == truth)
+                choice = "" if is_right is None else truth if is_right else MIRROR[truth]
+                state_of = "done" if choice else "refused"
+                judge_item(
+                    run, item, choice, 80 if choice else None, state=state_of, shown_first=first
+                )
+    return study
+
+
+def first_screen(study):
+    report = report_of(study)
+    return verdict_of(report), report
+
+
+def right(name, place, first):
+    return True
+
+
+def test_an_open_study_is_unfinished_before_all_else():
+    verdict, report = first_screen(judged(right, state=Study.State.OPEN, wanted=3))
+
+    assert verdict.unfinished == "Unfinished: 40 of 120 answers, recruiting is open."
+    assert verdict.settling == "Collect the other 80 answers, then build the report again."
+    main = render_html(report, date=DATE).partition("<h1>")[2]
+    assert main.index("Unfinished: ") < main.index('class="answer"')
+
+
+def test_a_paused_study_with_all_answers_is_closed_next():
+    verdict, _ = first_screen(judged(right, n=80, state=Study.State.PAUSED, wanted=1))
+
+    assert verdict.unfinished == ""
+    assert verdict.settling.startswith("No more data are needed for ")
+    assert verdict.settling.endswith("Close the study, then build the report again.")
+
+
+def test_nothing_is_settled_that_was_not_registered():
+    verdict, report = first_screen(judged(right, n=80))
+
+    assert verdict.unfinished == ""
+    assert report["headline"]["state"] in {"better", "equivalent"}
+    assert "settled" not in verdict.settling
+    assert "Nothing was registered" in verdict.settling
+
+    report["registration"]["plan"] = {"before_data": True}
+    assert verdict_of(report).settling.startswith("It is settled for ")
+
+    report["parameters"]["explored"] = True
+    assert "was chosen after the data: confirm it" in verdict_of(report).settling
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("better", "TRUSTED"), ("worse", "NOT TRUSTED"), ("cannot_tell", "INCONCLUSIVE")],
+)
+def test_the_answer_has_the_word_of_check(state, words):
+    report = report_of(judged(right, n=80))
+    report["headline"]["state"] = state
+
+    assert verdict_of(report).answer.trust == words
+    assert f'<span class="stamp">{words}</span>' in render_html(report, date=DATE)
+
+
+def test_the_answer_says_of_how_many_items():
+    verdict, _ = first_screen(judged(right, n=80))
+
+    assert verdict.answer.sentence.endswith("on the 80 items that both decided.")
+
+
+def test_what_changed_with_the_order_is_said_with_the_accuracy_of_a_reply():
+    verdict, report = first_screen(judged(lambda name, place, first: first if place < 10 else True))
+
+    [note] = verdict.notes
+    assert note == (
+        "With the order of the responses, a changed its choice on 10 of 40 items; a single reply "
+        "is right on 87.5 % of 80."
+    )
+    both = [report["judges"][0]["position"][key] for key in ("right_when_a", "right_when_b")]
+    assert sum(part["correct"] for part in both) == 70
+
+
+def test_judges_that_tie_or_give_the_same_answers_are_named():
+    def choices(name, place, first):
+        wrong = {"a": place < 10, "b": 30 <= place, "c": place < 10, "d": place < 20}[name]
+        return not wrong
+
+    verdict, report = first_screen(judged(choices, runs=("a", "b", "c", "d")))
+
+    sentences = report["headline"]["sentences"]
+    assert any(
+        "Tied for the first place of 4 runs: a, b and c, each correct on 75.0 % of the 40 items"
+        in sentence
+        for sentence in sentences
+    )
+    assert "a and c give the same answer to every item that both decided." in verdict.caveats
+
+
+def test_a_judge_that_refused_many_items_is_named():
+    verdict, _ = first_screen(
+        judged(
+            lambda name, place, first: None if name == "b" and place < 12 else True, runs=("a", "b")
+        )
+    )
+
+    assert "b refused 12 of 40 items, and its numbers are about the others." in verdict.caveats
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.01, 0.02])
+def test_the_advice_on_size_gives_four_of_five_tests_of_equivalence(gap):
+    from statistics import NormalDist
+
+    normal, margin, se = NormalDist(), 0.05, 0.04
+    found = {"value": gap, "se": se, "margin": margin, "family": 1}
+
+    factor, _ = times_more(found)
+
+    shrunk, needed = se / factor**0.5, normal.inv_cdf(0.95)
+    passes = normal.cdf((margin - gap) / shrunk - needed) - normal.cdf(
+        needed - (margin + gap) / shrunk
+    )
+    finds = normal.cdf(gap / shrunk - normal.inv_cdf(0.975))
+    assert max(passes, finds) == pytest.approx(POWER, abs=0.002)
+
+
+def test_both_shares_of_a_side_are_over_the_same_answers():
+    from analysis.report.sections.position import _light
+
+    found = {"n": 900, "n_truth": 415, "share_a": 0.52, "share_a_scored": 0.539}
+    words = _light("k", found | {"truth_share_a": 0.508}, {}, 0.05)["text"]
+
+    assert words == (
+        "k chose side A in 52.0 % of 900 answers; of the 415 with a known right side, in 53.9 %, "
+        "and it was right in 50.8 %."
+    )
+
+
+def test_expected_and_observed_agreement_are_over_the_same_items():
+    study = random_study(9, n_items=40, per_item=(3,), truths=("r1", "r2", ""), extras=[], runs=())
+    report = report_of(study)
+    found = report["human"]["agreement"]["from_accuracy"]
+
+    known = [item for item in report["items"] if item["truth"]]
+    agree = []
+    for item in known:
+        n = sum(item["votes"].values())
+        agree.append(sum(k * (k - 1) for k in item["votes"].values()) / (n * (n - 1)))
+    assert 0 < len(known) < 40
+    assert found["items"] == len(known)
+    assert found["observed"] == pytest.approx(sum(agree) / len(agree))
+    assert found["observed"] != report["human"]["agreement"]["percent"]
+
+
+@pytest.mark.parametrize(("ends", "has_reason"), [((0.001, 0.06), True), ((-0.01, 0.06), False)])
+def test_cannot_tell_next_to_an_interval_without_0_has_its_reason(ends, has_reason):
+    from analysis.report.sections.position import _light
+
+    found = {"n": 240, "n_truth": 240, "share_a": 0.53, "truth_share_a": 0.5}
+    words = _light("k", found, {"value": 0.03, "ci": ends, "p_max": 0.3}, 0.01)["text"]
+
+    assert words.startswith("We cannot tell whether the side matters for k: ")
+    assert words.endswith("this can be chance.") == has_reason
