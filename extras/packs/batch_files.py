@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from judging.backends.backend import is_openai, leads_to_link_local
+from judging.backends.backend import leads_to_link_local
 from judging.backends.completions import read_response, short, status_fault, without_keys
+from judging.backends.openai import NO_KEY, headers_of, only
 from judging.engine.interface import BackendFault, JudgeQuestion, Reply
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 MAX_BYTES = 190_000_000  # the format allows 200 MB
 _LISTED = 100  # batches per page
-_NO_KEY = "none"
 
 State = Literal["working", "ended", "failed"]
 _STATES: dict[str, State] = {
@@ -120,11 +120,10 @@ class BatchClient:
         from judging.backends.connections import certificates
 
         self._secrets = [api_key, *(secret or {}).values()]
-        self._client = openai.OpenAI(
+        client = openai.OpenAI(
             base_url=base_url,
-            api_key=api_key or _NO_KEY,
+            api_key=api_key or NO_KEY,
             default_query=query,
-            default_headers={**(headers or {}), **(secret or {})},
             max_retries=2,
             timeout=openai.Timeout(600.0, connect=10.0),
             http_client=openai.DefaultHttpxClient(
@@ -132,10 +131,9 @@ class BatchClient:
                 verify=certificates(),
             ),
         )
-        if not is_openai(base_url):
-            # The client would otherwise read these from the environment, where they may be meant
-            # for something else.
-            self._client.organization = self._client.project = None
+        key = {"Authorization": f"Bearer {api_key or NO_KEY}"}  # the client sends nothing without
+        sent = key | headers_of(base_url, api_key, headers, secret)
+        self._client = client.with_options(default_headers=only(sent, client))
 
     def close(self) -> None:
         self._client.close()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from judging.backends.backend import (
     INSTEAD_OF_REPLY,
@@ -18,8 +18,6 @@ from judging.backends.backend import (
     BackendKind,
     Capabilities,
     JudgeSettings,
-    api_key,
-    secret_headers,
 )
 from judging.backends.completions import (
     short,
@@ -34,10 +32,10 @@ from judging.backends.error_messages import declines_content, error_body, refuse
 from judging.backends.openai import (
     MAY_ADJUST,
     OpenAIKind,
-    connect,
+    Server,
     raise_if_redirected,
     retry_after,
-    unpacked,
+    server_of,
 )
 from judging.backends.parameters import prepared
 from judging.engine.interface import (
@@ -55,9 +53,6 @@ from judging.engine.messages import from_user
 from judging.errors import BadJudge, FailureReason, InvalidValue
 from judging.protocols.protocol import Standard
 
-if TYPE_CHECKING:
-    from judging.backends.connections import Connections
-
 WIRE = "wire"  # the option of a judge that names the format
 _FIND_SECONDS = 10.0
 _NO_WIRE = FailureReason("no_wire", "{field} must be openai or systemone, not “{value}”.")
@@ -66,12 +61,12 @@ _NO_WIRE = FailureReason("no_wire", "{field} must be openai or systemone, not �
 class DecisionsBackend:
     """Asks in the judge's format, or finds it: `found` has it once a request was answered."""
 
-    def __init__(self, judge: JudgeSettings, make: Callable[[str], "Connections"]) -> None:
+    def __init__(self, judge: JudgeSettings, server: Server) -> None:
         self._model, self._url = judge.model, judge.base_url
         extra = judge.extra_fields
         self._extra = extra.body
-        self._make = make
-        self._connections: dict[str, Connections] = {}  # by route
+        self._server = server
+        self._client = server.http_client()
         named = dict(judge.model_options).get(WIRE, "")
         self._is_named = bool(named)
         self._parameters = {
@@ -114,21 +109,24 @@ class DecisionsBackend:
         return bool(left)
 
     async def _ask(self, wire: str, question: JudgeQuestion, seed: int) -> Reply:
+        from judging.backends.connections import faults  # which loads the HTTP library
+
         content = await prepared(
             question, partial(WIRES[wire].content, self._model, question, self._extra)
         )
-        route = WIRES[wire].route
-        if route not in self._connections:
-            self._connections[route] = self._make(route)
-        connections = self._connections[route]
-        response = await connections.post(content)
-        headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
-        raise_if_redirected(response.status, headers, asked=address_of(self._url, route))
-        encodings = headers.get(b"content-encoding", "")
-        told = unpacked(response.content, encodings, status=response.status)
-        told = without_keys(told, connections.secrets)
-        status = stated_status(response.status, told)
-        request_id = storable(headers.get(b"x-request-id", ""))[:200]
+        address = address_of(self._url, WIRES[wire].route)
+        with faults(self._server.timeout):
+            response = await self._client.post(
+                address,
+                content=content,
+                headers=self._server.all_headers(),
+                params=self._server.query or None,
+            )
+        headers, sent_as = response.headers, response.status_code
+        raise_if_redirected(sent_as, headers, asked=address)
+        told = without_keys(response.content, self._server.secrets)
+        status = stated_status(sent_as, told)
+        request_id = storable(headers.get("x-request-id", ""))[:200]
         if 200 <= status < 300:
             try:
                 return read_decision(
@@ -146,13 +144,12 @@ class DecisionsBackend:
             status,
             told,
             model=self._model,
-            address=address_of(self._url, route),
+            address=address,
             wait=retry_after(headers),
         )
 
     async def close(self) -> None:
-        for connections in self._connections.values():
-            await connections.close()
+        await self._client.aclose()
 
 
 _NOTHING = frozenset({404, 405})  # statuses of an address without a route
@@ -248,7 +245,7 @@ class DecisionsKind(BackendKind):
         media=frozenset({"image/png", "image/jpeg", "image/webp"}),
     )
     default_base_url = OPENAI_URL
-    packages = ("httpcore2",)
+    packages = ("httpx2",)
     takes_extra_fields = True
     # Nothing is sampled, and no reply is written.
     always = {
@@ -269,22 +266,8 @@ class DecisionsKind(BackendKind):
         return {**kept, WIRE: wire} if wire else kept
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
-        key, extra, secret = api_key(judge), judge.extra_fields, secret_headers(judge)
-
-        def make_connections(route: str) -> "Connections":
-            base, _, path = address_of(judge.base_url, route).rpartition("/")
-            return connect(
-                base_url=base,
-                api_key=key,
-                timeout=judge.timeout_seconds,
-                link_local=judge.link_local,
-                path=path,
-                query=extra.query,
-                headers=extra.headers,
-                secret=secret,
-            )
-
-        return lambda: DecisionsBackend(judge, make_connections)
+        server = server_of(judge)
+        return lambda: DecisionsBackend(judge, server)
 
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         wire = dict(judge.model_options).get(WIRE)

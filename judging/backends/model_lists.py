@@ -25,17 +25,22 @@ class ServerQuestions:
 
     async def fetch(self, address: str, *, with_key: bool = False, content: bytes = b"") -> Any:
         """The JSON at an address of the judge's server. Raises `BackendFault`."""
-        from judging.backends.connections import Connections  # which loads the HTTP library
+        from judging.backends.connections import client_for  # which loads the HTTP library
 
-        headers = self.headers if with_key else {"User-Agent": "thirdperson"}
-        connections = Connections(
+        async with client_for(
             address,
-            headers=headers,
             timeout=self.seconds,
             link_local=self.judge.link_local,
             through_proxy=self.through_proxy,
-        )
-        status, body = await connections.read(content, most=_MOST_BYTES)
+            most=_MOST_BYTES,
+        ) as client:
+            response = await client.request(
+                "POST" if content else "GET",
+                address,
+                content=content or None,
+                headers=self.headers if with_key else None,
+            )
+        status, body = response.status_code, response.content
         body = without_keys(body, [api_key(self.judge), *secret_headers(self.judge).values()])
         if not 200 <= status < 300:
             raise status_fault(status, body)

@@ -1,14 +1,12 @@
 """Any OpenAI-compatible server: OpenAI, vLLM, SGLang, Ollama, llama.cpp, gateways.
 
-Requests use the HTTP library that OpenAI's own client is built on. That client takes several
-times the processor time for each of them, its retries would send (and pay for) requests that are
-not in the ledger, and it reads keys and addresses from the environment that are meant for others.
+Requests go through OpenAI's own client, without its retries, which would send (and pay for)
+requests that are not in the ledger, and without what it reads from the environment, which may be
+meant for others. What the servers answer is read here, because few of them keep to OpenAI's forms.
 """
 
-import importlib
 import json
 import os
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -55,9 +53,7 @@ from judging.backends.parameters import (
 from judging.engine.interface import (
     AdjustedRequest,
     Backend,
-    Garbage,
     JudgeQuestion,
-    Misconfigured,
     NotOffered,
     Parameters,
     Reply,
@@ -66,76 +62,11 @@ from judging.engine.messages import MEDIA
 from studies.network import seconds_to_wait
 
 if TYPE_CHECKING:
-    from judging.backends.connections import Connections
+    import httpx2
+    from openai import AsyncOpenAI, OpenAI
 
 
-MOST_BYTES = 64_000_000  # when unpacked; a completion is a few thousand
-_GZIP_OR_ZLIB, _RAW = 47, -15
-# Unpacked if the package is installed; no dependency needs it.
-_PACKAGES = {"br": ("brotli", "brotlicffi"), "zstd": ("zstandard",)}
-
-
-def unpacked(content: bytes, encodings: str, *, status: int) -> bytes:
-    """The uncompressed content, by the header `Content-Encoding`.
-
-    Raises `Garbage` if it is broken or too large, `Misconfigured` if it cannot be read here.
-    """
-    names = [name.strip().lower() for name in encodings.split(",") if name.strip()]
-    for name in reversed(names):
-        if content and name != "identity":
-            content = _unpack(content, name, status)
-    return content
-
-
-def _unpack(content: bytes, name: str, status: int) -> bytes:
-    try:
-        if name in ("gzip", "x-gzip"):
-            return _inflate(content, _GZIP_OR_ZLIB)
-        if name == "deflate":
-            try:
-                return _inflate(content, _GZIP_OR_ZLIB)
-            except zlib.error:  # some servers leave the wrapping out
-                return _inflate(content, _RAW)
-        for package in _PACKAGES.get(name, ()):
-            try:
-                module = importlib.import_module(package)
-            except ImportError:
-                continue
-            return _by_package(module, content)
-    except Exception as error:
-        sentence = f"the answer is compressed as {name} and cannot be unpacked ({error})"
-        raise Garbage(sentence, status=status) from error
-    needed = " or ".join(_PACKAGES.get(name, ()))
-    install = f"install the package {needed}, or " if needed else ""
-    raise Misconfigured(
-        f"The server compresses its answers as {name[:20]}, which was not asked for and cannot be "
-        f"read here. To continue, {install}switch compression off at the server or its proxy.",
-        status=status,
-    )
-
-
-def _inflate(content: bytes, format: int) -> bytes:
-    parts, left = [], content
-    room = MOST_BYTES
-    while left:  # a gzip file may have several members
-        unpacker = zlib.decompressobj(format)
-        parts.append(unpacker.decompress(left, room))
-        if not unpacker.eof:
-            raise ValueError(f"more than {MOST_BYTES:,} bytes, or cut off")
-        room -= len(parts[-1])
-        left = unpacker.unused_data
-        if room <= 0:
-            raise ValueError(f"more than {MOST_BYTES:,} bytes")
-    return b"".join(parts)
-
-
-def _by_package(module: object, content: bytes) -> bytes:
-    if hasattr(module, "ZstdDecompressor"):
-        return bytes(module.ZstdDecompressor().decompressobj().decompress(content))
-    return bytes(module.decompress(content))  # type: ignore[attr-defined]
-
-
-_NO_KEY = "none"  # servers without keys ignore it
+NO_KEY = "none"  # servers without keys ignore it
 # Statuses of a complaint about a parameter; some gateways report it as an error of their own.
 MAY_ADJUST = frozenset({400, 403, 404, 405, 406, 415, 422, 500, 501})
 
@@ -156,41 +87,56 @@ class OpenAISettings:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def connect(
-    *,
-    base_url: str,
-    api_key: str,
-    timeout: float,
-    link_local: bool = False,
-    path: str = "chat/completions",
-    query: Mapping[str, str] | None = None,
-    headers: Mapping[str, str] | None = None,
-    secret: Mapping[str, str] | None = None,
-) -> "Connections":
-    """Connect to one server with one key; the key is sent to this address and no other.
+@dataclass(frozen=True)
+class Server:
+    """How to reach the server of a judge; the key is sent to this address and no other.
 
     `secret` are further headers, whose values are as secret as the key. A server that gets its key
     by one of them gets no other.
     """
-    from judging.backends.connections import Connections  # which loads the HTTP library
 
-    return Connections(
-        f"{base_url.rstrip('/')}/{path}" + (f"?{urlencode(query)}" if query else ""),
-        headers=_headers(base_url, api_key, headers, secret),
-        timeout=timeout,
-        link_local=link_local,
-        secrets=[api_key, *(secret or {}).values()],
-    )
+    base_url: str
+    api_key: str
+    timeout: float
+    link_local: bool = False
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    secret: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def secrets(self) -> list[str]:
+        """What answers may repeat, and nobody may see."""
+        return [self.api_key, *self.secret.values()]
+
+    def all_headers(self) -> dict[str, str]:
+        return headers_of(self.base_url, self.api_key, self.headers, self.secret)
+
+    def http_client(self) -> "httpx2.AsyncClient":
+        from judging.backends.connections import client_for  # which loads the HTTP library
+
+        return client_for(self.base_url, timeout=self.timeout, link_local=self.link_local)
+
+    def client(self) -> "AsyncOpenAI":
+        """OpenAI's client, without its retries and what it reads from the environment."""
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(
+            api_key=self.api_key or NO_KEY,
+            base_url=self.base_url.rstrip("/"),
+            max_retries=0,
+            http_client=self.http_client(),
+            default_query=dict(self.query),
+        )
 
 
-def _headers(
+def headers_of(
     base_url: str,
     api_key: str,
     extra: Mapping[str, str] | None = None,
     secret: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     secret = secret or {}
-    key = {} if secret and not api_key else {"Authorization": f"Bearer {api_key or _NO_KEY}"}
+    key = {} if secret and not api_key else {"Authorization": f"Bearer {api_key or NO_KEY}"}
     headers = {
         **key,
         "Content-Type": "application/json",
@@ -207,6 +153,20 @@ def _headers(
             if value := os.environ.get(variable):
                 headers[header] = value
     return headers
+
+
+def only(headers: Mapping[str, str], client: "AsyncOpenAI | OpenAI") -> dict[str, Any]:
+    """These headers, and none that the client adds.
+
+    It adds what it reads from the environment, which may be meant for others, and what it knows of
+    this machine.
+    """
+    from openai import Omit
+
+    kept = {name.lower() for name in headers}
+    added = ["Authorization", "X-Stainless-Retry-Count", "X-Stainless-Read-Timeout"]
+    added += client.default_headers
+    return {**{name: Omit() for name in added if name.lower() not in kept}, **headers}
 
 
 def intended_parameters(settings: OpenAISettings) -> Parameters:
@@ -228,9 +188,11 @@ def intended_parameters(settings: OpenAISettings) -> Parameters:
 
 
 class OpenAIBackend:
-    def __init__(self, settings: OpenAISettings, connections: "Connections") -> None:
+    def __init__(self, settings: OpenAISettings, server: Server) -> None:
         self._settings = settings
-        self._connections = connections
+        self._server = server
+        self._client = server.client()
+        self._options: Any = {"headers": only(server.all_headers(), self._client)}
         self.adjustments = Adjustments(intended_parameters(settings), may_stream=True)
 
     def parameters(self) -> Parameters:
@@ -239,27 +201,23 @@ class OpenAIBackend:
     async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         write = partial(request_body, parameters.values, question, seed=seed)
         body = await prepared(question, write)
-        response = await self._connections.post(json.dumps(body).encode())
-        headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
-        raise_if_redirected(response.status, headers, asked=self._settings.base_url + "/")
-        content = unpacked(
-            response.content,
-            headers.get(b"content-encoding", ""),
-            status=response.status,
-        )
-        content = completion_of(without_keys(content, self._connections.secrets))
-        status = stated_status(response.status, content)
+        response = await self._post(json.dumps(body).encode())
+        headers, sent_as = response.headers, response.status_code
+        raise_if_redirected(sent_as, headers, asked=self._settings.base_url + "/")
+        content = response.content
+        content = completion_of(without_keys(content, self._server.secrets))
+        status = stated_status(sent_as, content)
         if status in MAY_ADJUST and not declines_content(error := error_body(content)):
             if self.adjustments.learn(error, parameters, status=status, question=question.id):
-                fault = status_fault(status, content, sent_as=response.status)
+                fault = status_fault(status, content, sent_as=sent_as)
                 adjusted = AdjustedRequest(str(fault), status=status)
                 adjusted.usage = fault.usage
                 raise adjusted
         reply = read_response(
             content,
             question,
-            status=response.status,
-            request_id=headers.get(b"x-request-id", ""),
+            status=sent_as,
+            request_id=headers.get("x-request-id", ""),
             is_structured="response_format" in parameters.values,
             retry_after=retry_after(headers),
         )
@@ -270,8 +228,28 @@ class OpenAIBackend:
     def learn(self, error: bytes | str, sent: Parameters) -> bool:
         return self.adjustments.learn(error_body(error), sent)
 
+    async def _post(self, content: bytes) -> "httpx2.Response":
+        """The raw response, whatever its status. Raises the faults of the connection."""
+        import httpx2
+        from openai import APIConnectionError, APIStatusError
+
+        from judging.backends.connections import faults
+
+        try:
+            with faults(self._server.timeout):
+                return await self._client.post(
+                    "/chat/completions",
+                    cast_to=httpx2.Response,
+                    content=content,
+                    options=self._options,
+                )
+        except APIStatusError as error:
+            return error.response
+        except APIConnectionError as error:
+            raise error.__cause__ or error from None
+
     async def close(self) -> None:
-        await self._connections.close()
+        await self._client.close()
 
 
 class OpenAIKind(BackendKind):
@@ -285,14 +263,13 @@ class OpenAIKind(BackendKind):
         media=frozenset(MEDIA),
     )
     default_base_url = OPENAI_URL
-    packages = ("httpcore2",)
+    packages = ("openai", "httpx2")
     may_leave_out = (*MAY_BE_LEFT_OUT, "max_tokens")
     takes_extra_fields = True
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
-        made = partial(connect, **_server(judge), timeout=judge.timeout_seconds)
-        settings = _settings(judge)
-        return lambda: OpenAIBackend(settings, made())
+        server, settings = server_of(judge), _settings(judge)
+        return lambda: OpenAIBackend(settings, server)
 
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         return intended_parameters(_settings(judge))
@@ -304,24 +281,25 @@ class OpenAIKind(BackendKind):
 
     def list_request(self, judge: JudgeSettings) -> tuple[str, dict[str, str]]:
         key, extra = api_key(judge), judge.extra_fields
-        headers = _headers(judge.base_url, key, extra.headers, secret_headers(judge))
+        headers = headers_of(judge.base_url, key, extra.headers, secret_headers(judge))
         if provider_key(judge.base_url) == provider_key(ANTHROPIC_URL):
             headers |= anthropic_headers(key)  # whose list reads no other key
         query = f"?{urlencode(extra.query)}" if extra.query else ""
         return f"{judge.base_url.rstrip('/')}/models{query}", headers
 
 
-def _server(judge: JudgeSettings) -> dict[str, Any]:
-    """How to reach the judge's server, as `connect` takes it. Raises `BadJudge`."""
+def server_of(judge: JudgeSettings) -> Server:
+    """How to reach the judge's server. Raises `BadJudge`."""
     extra = judge.extra_fields
-    return {
-        "base_url": judge.base_url,
-        "api_key": api_key(judge),
-        "link_local": judge.link_local,
-        "query": extra.query,
-        "headers": extra.headers,
-        "secret": secret_headers(judge),
-    }
+    return Server(
+        base_url=judge.base_url,
+        api_key=api_key(judge),
+        timeout=judge.timeout_seconds,
+        link_local=judge.link_local,
+        query=extra.query or {},
+        headers=extra.headers or {},
+        secret=secret_headers(judge),
+    )
 
 
 def _settings(judge: JudgeSettings) -> OpenAISettings:
@@ -339,15 +317,15 @@ def _settings(judge: JudgeSettings) -> OpenAISettings:
     )
 
 
-def retry_after(headers: Mapping[bytes, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from `retry-after-ms`, which some servers add, or from `retry-after`."""
-    milliseconds = seconds_to_wait(headers.get(b"retry-after-ms"), unit=0.001)
-    return seconds_to_wait(headers.get(b"retry-after")) if milliseconds is None else milliseconds
+    milliseconds = seconds_to_wait(headers.get("retry-after-ms"), unit=0.001)
+    return seconds_to_wait(headers.get("retry-after")) if milliseconds is None else milliseconds
 
 
-def raise_if_redirected(status: int, headers: Mapping[bytes, str], *, asked: str) -> None:
+def raise_if_redirected(status: int, headers: Mapping[str, str], *, asked: str) -> None:
     """Raise `NotOffered` with the address to which a server points; nothing is sent there."""
-    target = headers.get(b"location", "").strip()
+    target = headers.get("location", "").strip()
     if not (300 <= status < 400 and target):
         return
     # Without what follows the path, which may have a key or the session of a log-in page.

@@ -7,8 +7,8 @@ import zlib
 
 import pytest
 
-from judging.backends import openai
-from judging.backends.openai import unpacked
+from judging.backends import compression
+from judging.backends.compression import unpacked
 from judging.engine.interface import Garbage, Misconfigured
 from tests.judging.llm_server import Answer, completion, error
 from tests.judging.run_helpers import judge_all, states, study_of
@@ -87,7 +87,7 @@ def test_brotli_is_unpacked_where_its_package_is_installed(monkeypatch):
     ids=["no gzip", "cut off", "no deflate", "too large"],
 )
 def test_what_cannot_be_unpacked_is_no_answer(monkeypatch, encoding, content):
-    monkeypatch.setattr(openai, "MOST_BYTES", 1000)
+    monkeypatch.setattr(compression, "MOST_BYTES", 1000)
 
     with pytest.raises(Garbage, match="cannot be unpacked"):
         unpacked(content, encoding, status=200)

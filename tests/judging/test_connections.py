@@ -4,24 +4,28 @@ import asyncio
 
 import pytest
 
-from judging.backends.connections import Connections
+from judging.backends.connections import client_for
 from judging.errors import BadJudge
 from tests.judging.llm_server import Answer, completion
 
 OK = completion("[[A]]")
 
 
+def ask(client, url):
+    return client.post(f"{url}/chat/completions", content=b'{"messages": [{"content": ""}]}')
+
+
 def post(url, rounds, *, pause=0.0):
     """Post so many times at once, one round after the other; the statuses."""
 
     async def scenario():
-        connections = Connections(f"{url}/chat/completions", headers={}, timeout=60.0)
+        client = client_for(url, timeout=60.0)
         statuses = []
         for together in rounds:
-            posts = (connections.post(b'{"messages": [{"content": ""}]}') for _ in range(together))
-            statuses += [response.status for response in await asyncio.gather(*posts)]
+            posts = (ask(client, url) for _ in range(together))
+            statuses += [response.status_code for response in await asyncio.gather(*posts)]
             await asyncio.sleep(pause)
-        await connections.close()
+        await client.aclose()
         return statuses
 
     return asyncio.run(scenario())
@@ -52,14 +56,14 @@ def test_a_request_given_up_leaves_no_half_read_connection_behind(llm):
     llm.answer = lambda body, n: Answer(body=OK.body, delay=0.5 if n == 1 else 0.0)
 
     async def scenario():
-        connections = Connections(f"{llm.url}/chat/completions", headers={}, timeout=60.0)
-        first = asyncio.create_task(connections.post(b'{"messages": [{"content": ""}]}'))
+        client = client_for(llm.url, timeout=60.0)
+        first = asyncio.create_task(ask(client, llm.url))
         await asyncio.sleep(0.2)
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
-        response = await connections.post(b'{"messages": [{"content": ""}]}')
-        await connections.close()
-        return response.status
+        response = await ask(client, llm.url)
+        await client.aclose()
+        return response.status_code
 
     assert asyncio.run(scenario()) == 200
     assert len(set(llm.ports)) == 2
@@ -93,7 +97,7 @@ def test_a_proxy_that_cannot_be_used_is_named_in_a_sentence(monkeypatch, variabl
     monkeypatch.setenv(variable, value)
 
     with pytest.raises(BadJudge, match=f"{variable.upper()} names no proxy that can be used"):
-        Connections("http://server.example/v1", headers={}, timeout=1.0)
+        client_for("http://server.example/v1", timeout=1.0)
 
 
 @pytest.mark.parametrize("value", ["socks://127.0.0.1:1/", "socks5://u:secret@127.0.0.1:1"])
@@ -102,7 +106,7 @@ def test_a_socks_proxy_needs_a_package(monkeypatch, value):
     monkeypatch.setattr("judging.backends.connections.importlib.util.find_spec", lambda name: None)
 
     with pytest.raises(BadJudge, match="needs the Python package socksio") as caught:
-        Connections("http://server.example/v1", headers={}, timeout=1.0)
+        client_for("http://server.example/v1", timeout=1.0)
 
     assert "secret" not in str(caught.value)
 
@@ -110,4 +114,4 @@ def test_a_socks_proxy_needs_a_package(monkeypatch, value):
 def test_a_proxy_without_a_scheme_is_one_of_http_as_elsewhere(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "127.0.0.1:3128")
 
-    assert Connections("http://server.example/v1", headers={}, timeout=1.0)
+    assert client_for("http://server.example/v1", timeout=1.0)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from judging.backends.backend import BadRecording, ReplayBackend, read_recording
-from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
+from judging.backends.openai import OpenAIBackend, OpenAISettings, Server
 from judging.engine.asker import Asker, Route
 from judging.engine.interface import (
     BackendFault,
@@ -40,9 +40,8 @@ def ask(url, *, key="", question=QUESTION, timeout=5.0):
     """One request through the real client."""
 
     async def scenario():
-        connections = connect(base_url=url, api_key=key, timeout=timeout)
         settings = OpenAISettings("m", url, 0.7, 0.95, 64, timeout)
-        backend = OpenAIBackend(settings, connections)
+        backend = OpenAIBackend(settings, Server(url, key, timeout))
         try:
             return await backend.ask(question, seed=question.seed, parameters=backend.parameters())
         finally:
@@ -316,15 +315,27 @@ def test_retry_after_may_be_a_date(llm):
     assert 25 < caught.value.retry_after <= 30
 
 
-def test_keys_in_the_environment_go_to_no_other_server(llm, monkeypatch):
-    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+def test_what_the_environment_has_for_openai_s_client_goes_to_no_other_server(llm, monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, "secret-of-mine")
+    monkeypatch.setenv(
+        "OPENAI_CUSTOM_HEADERS", "X-Portal: secret-of-mine\nauthorization: secret-of-mine"
+    )
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/elsewhere")
 
     ask(llm.url)
 
     assert llm.headers[0]["authorization"] == "Bearer none"
     assert "secret-of-mine" not in str(llm.headers[0])
+
+
+def test_only_the_headers_of_the_judge_are_sent(llm):
+    ask(llm.url)
+
+    ours = {"accept", "accept-encoding", "authorization", "content-type", "user-agent"}
+    of_http = {"host", "connection", "content-length"}
+    assert set(llm.headers[0]) == ours | of_http
+    assert llm.headers[0]["user-agent"] == "thirdperson"
 
 
 def test_the_lines_of_a_reply_end_in_line_feeds(llm):

@@ -159,5 +159,8 @@ def test_a_run_names_the_packages_that_asked_its_questions_and_no_other():
 
     plain = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
 
-    assert plain.parameters["software"] == {"httpcore2": version("httpcore2")}
+    assert plain.parameters["software"] == {
+        "openai": version("openai"),
+        "httpx2": version("httpx2"),
+    }
     assert client_versions(Judge(backend="replay"), by_batch=False) == {}

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 from django.db import OperationalError
 
-from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
+from judging.backends.openai import OpenAIBackend, OpenAISettings, Server
 from judging.engine.interface import JudgeQuestion, LedgerFailed, Parameters, Reply, TimedOut
 from judging.engine.messages import from_user
 from judging.models import Attempt, JudgeRun, Judgment
@@ -248,7 +248,7 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         backend = OpenAIBackend(
             OpenAISettings("m", url, 0.7, 0.95, 64, 0.3),
-            connect(base_url=url, api_key="", timeout=0.3),
+            Server(url, "", timeout=0.3),
         )
         question = JudgeQuestion(1, from_user("?"), protocol=Standard(), seed=1)
         try:

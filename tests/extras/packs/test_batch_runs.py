@@ -102,7 +102,7 @@ def test_a_run_names_the_package_that_hands_in_its_files(study):
     run = start_run(spec, enqueue=False)
 
     assert run.parameters["software"] == {
-        "httpcore2": version("httpcore2"),
+        "httpx2": version("httpx2"),
         "openai": version("openai"),
     }
 
@@ -122,6 +122,29 @@ def test_a_batch_asks_no_link_local_address(monkeypatch):
     with pytest.raises(BatchError, match="is a link-local or metadata address"):
         client.status("batch_1")
     client.close()
+
+
+def test_a_batch_sends_nothing_that_the_environment_has_for_openai_s_client(
+    httpserver, monkeypatch
+):
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "secret-of-mine")
+    monkeypatch.setenv(
+        "OPENAI_CUSTOM_HEADERS", "X-Portal: secret-of-mine\nauthorization: secret-of-mine"
+    )
+    httpserver.expect_request("/v1/batches/batch_1").respond_with_json(
+        {"id": "batch_1", "status": "in_progress"}
+    )
+    client = BatchClient(
+        base_url=httpserver.url_for("/v1"), api_key="", secret={"X-Key": "of this judge"}
+    )
+    assert client.status("batch_1").state == "working"
+    client.close()
+
+    headers = httpserver.log[0][0].headers
+    assert headers["X-Key"] == "of this judge"
+    assert headers["Authorization"] == "Bearer none"
+    assert "secret-of-mine" not in str(headers)
 
 
 def test_the_run_s_page_lists_its_batches(study, editor):
