@@ -15,6 +15,7 @@ from django.db.models import DateTimeField
 from django.urls import URLResolver, get_resolver
 from django.views.decorators.http import require_http_methods
 
+from studies.pages.addressed import viewed
 from studies.statements.clock import MomentField
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -158,7 +159,7 @@ def test_every_view_names_its_methods():
     found = list(views())
 
     assert len(found) > 80
-    for view in found:
+    for view in map(viewed, found):
         origin = inspect.unwrap(view)
         assert names_methods(view), f"{origin.__module__}.{origin.__name__}"
 

@@ -65,7 +65,7 @@ def test_the_test_asks_an_item_of_the_study_in_the_studys_setting(served, llm):
     page = words(client.post(reverse("judging:test-judge", args=["t", judge.pk])))
 
     assert "Item first" in page
-    assert "Setting Standard" in page
+    assert "Setting what it is asked Standard" in page
     prompt = llm.requests[0]["messages"][0]["content"]
     assert "Tea or coffee?" in prompt
     assert "how certain" not in prompt
