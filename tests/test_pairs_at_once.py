@@ -57,7 +57,7 @@ LEFT_OUT = {
     "needs data that this study does not have": r"people:invitations|"
     r"judging:(extend|go-on)|audit|"
     r"exports:(again|delete|stale)|"
-    r"people:(release|person|faulty-items)|studies:team-(remove|hand-over)|analysis:",
+    r"people:(release|person|faulty-items)|studies:(items|team-(remove|hand-over))|analysis:",
     "needs data of an extra": "|".join(filter(None, (each.NEEDS_DATA for each in access()))) or "$",
 }
 

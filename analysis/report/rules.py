@@ -111,12 +111,16 @@ _FILE = Path(__file__).resolve().parents[2] / "docs" / "methods" / "changes.toml
 
 @dataclass(frozen=True)
 class MethodChange:
-    """A change of a method, on an ISO date, and patterns of the values that it can change."""
+    """A change of a method, on an ISO date, and patterns of the values that it can change.
+
+    Values that are gone are only in reports that were built before.
+    """
 
     date: str
     title: str
     page: str
     values: tuple[str, ...]
+    is_gone: bool = False
 
     def explains(self, path: str) -> bool:
         """Whether it can change the value of report.json at this path."""
@@ -128,6 +132,12 @@ def method_changes() -> tuple[MethodChange, ...]:
     """All changes, the newest first."""
     entries = tomllib.loads(_FILE.read_text("utf-8"))["change"]
     return tuple(
-        MethodChange(str(one["date"]), one["title"], one["page"], tuple(one["values"]))
+        MethodChange(
+            str(one["date"]),
+            one["title"],
+            one["page"],
+            tuple(one["values"]),
+            one.get("gone", False),
+        )
         for one in entries
     )

@@ -215,7 +215,7 @@ def check_methods(
         for found in measure_all(checks, quick=quick, seed=seed, on_call=on_call)
         for finding in found
     ]
-    versions = software()
+    versions = software(())
     return {
         "schema": SCHEMA,
         "seed": seed,

@@ -30,7 +30,10 @@ def study():
     agree(study, 1)
     agree(study, 2)
     study.reward, study.minutes = 900, 45
+    # On Prolific, the pay is fixed once somebody has agreed to it; versions before let it change.
+    Study.objects.update(entry="link")
     save_settings(study, changed=["reward", "minutes"])
+    Study.objects.update(entry="prolific")
     agree(study, 3)
     Annotator.objects.update(state="completed")
     return study

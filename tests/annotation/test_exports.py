@@ -50,7 +50,7 @@ def test_exports_take_the_same_queries_however_many_people(django_assert_num_que
         answer_all(walk_in(study))
     assert Annotator.objects.count() == 5
 
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(7):
         assert len(list(annotation_rows(study))) == 5
         assert len(list(annotator_rows(study, identified=True))) == 5
 

@@ -175,11 +175,11 @@ def test_withdrawn_answers_are_ignored(study):
     assert annotator.pk not in quality_of(study)
 
 
-def test_figures_cost_five_queries_however_many_people(study, django_assert_num_queries):
+def test_figures_cost_four_queries_however_many_people(study, django_assert_num_queries):
     for _ in range(4):
         work(study)
 
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         quality_of(study)
 
 

@@ -96,7 +96,7 @@ def test_the_number_the_table_the_figure_and_the_sentence_are_in_the_files(study
     assert drawing["y"] == [12.0, 31.0]
     page = (out / "report.html").read_text("utf-8")
     chapter = page.split('<section id="pace">')[1].split("</section>")[0]
-    assert "8 Pace</h2>" in chapter
+    assert "7 Pace</h2>" in chapter
     assert 'id="figure-pace"' in chapter
     assert 'id="table-pace"' in chapter
     link = '<a class="number-link" href="#from-pace.right">12.0</a>'

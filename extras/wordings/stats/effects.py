@@ -92,6 +92,13 @@ def factor_effects(credits: npt.ArrayLike, clusters: npt.ArrayLike) -> FactorEff
     \mathrm{tr}\,V` is unbiased for the sum of the squared true effects. All factors and the rest
     add up to the variance of all combinations, because the design is balanced; a negative estimate
     counts as 0, and shares are of the sum after that. The test is Hotelling's.
+
+    Examples
+    --------
+    >>> credits = np.array([[[1, 1], [0, 0]], [[1, 1], [0, 1]], [[1, 0], [0, 0]]])
+    >>> effects = factor_effects(credits, [0, 1, 2]).effects
+    >>> [[round(float(mean), 2) for mean in effect.means] for effect in effects]
+    [[0.83, 0.17], [0.5, 0.5]]
     """
     given = np.asarray(credits, dtype=np.float64)
     known = ~np.isnan(given).reshape(len(given), -1).any(axis=1)

@@ -13,7 +13,10 @@ from analysis.stats import Reason
 
 ROOT = Path(__file__).parents[3]
 METHODS = ROOT / "docs" / "methods.md"
-STATISTICS = sorted(METHODS.with_suffix("").glob("*.md"))
+# What simulations found has no examples.
+STATISTICS = sorted(
+    {*METHODS.with_suffix("").glob("*.md")} - {METHODS.with_suffix("") / "checks.md"}
+)
 OF_EXTRAS = [
     page for page in sorted(ROOT.glob("extras/*/docs/**/*.md")) if ">>> " in page.read_text("utf-8")
 ]

@@ -66,7 +66,10 @@ def test_the_list_has_everything_that_was_done(study):
     judge_item(run, Item.objects.first(), "r1")
     study.refresh_from_db()
     study.annotations_per_item, study.reward = 4, 500
+    # On Prolific, the pay is fixed once somebody has agreed to it; versions before let it change.
+    Study.objects.update(entry="link")
     save_settings(study, changed=["annotations_per_item", "reward"])
+    Study.objects.update(entry="prolific")
     record(study, AMENDED, before="old", version="new", reason="Board 7.", asked_again=0)
     built(study, threshold=70)
     built(study, view=View(name="Reviewer 2", threshold=60))

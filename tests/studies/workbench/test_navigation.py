@@ -12,7 +12,7 @@ from judging.runs.spec import RunSpec
 from judging.runs.start import start_run
 from studies.models import Membership
 from studies.pages.workbench import SECTIONS, navigation, section_of
-from tests.factories import make_items, make_study, sign_in
+from tests.factories import make_annotator, make_item, make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 
 TITLES = ["Overview", "Items", "Annotators", "Judges", "Report", "Exports", "Settings"]
@@ -107,7 +107,10 @@ def pages(page):
     return {title: current for current, title in found}
 
 
-def test_a_section_lists_its_pages(editor, study):
+def test_a_section_lists_its_pages_once_they_have_something_to_show(editor, study):
+    plain = pages(editor.get(reverse("people:prolific-bonuses", args=[study.slug])))
+    assert not {"Codes", "Approve and pay"} & plain.keys()
+    make_annotator(study=study)
     found = pages(editor.get(reverse("people:prolific-bonuses", args=[study.slug])))
 
     ours = [
@@ -134,5 +137,6 @@ def test_viewers_see_no_pages_that_only_editors_open(client, study):
     seen = pages(client.get(reverse("people:list", args=[study.slug])))
     assert list(seen)[:2] == ["All annotators", "Preview"]
     assert not {"Texts", "Checks", "Places and quota", "Prolific"} & seen.keys()
+    make_item(study=study)
     seen = pages(client.get(reverse("studies:items", args=[study.slug])))
     assert list(seen) == ["All items", "Audit"]
