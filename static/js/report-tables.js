@@ -11,16 +11,27 @@ function shownRows(table) {
 
 // The beginnings of formulas and the line ends of studies/exporters/tables.py.
 const UNSEEN =
-  "\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff";
-const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|[${UNSEEN}]*[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these end a line for some programs
-const QUOTED = /[",\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]/;
+  "\\x00-\\x20\\x7f-\\xa0\\xad\\u061c\\u1680\\u180e\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u3000\\ufeff";
+const BREAKS = "\\r\\n\\x0b\\x0c\\x1c-\\x1e\\x85\\u2028\\u2029";
+const SIGNS = "=@＝＋－＠﹦﹢﹣﹫";
+const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|[${UNSEEN}]*[${SIGNS}+\\-])`);
+// “- milk” and “+ milk” are entries of a list.
+const FORMULA_LINE = new RegExp(
+  `([${BREAKS}])(?='*(?:(?![${BREAKS}])[${UNSEEN}])*(?:[${SIGNS}]|[+\\-](?! )))`,
+  "g",
+);
+const QUOTED = new RegExp(`[",${BREAKS}]`);
 
 // A CSV cell: quoted if necessary, and never a formula.
 function csvCell(value) {
   const text = String(value);
-  const safe = typeof value === "string" && FORMULA.test(text) ? `'${text}` : text;
+  const safe = typeof value === "string" ? spreadsheetText(text) : text;
   return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+function spreadsheetText(text) {
+  const lines = text.replace(FORMULA_LINE, "$1'");
+  return FORMULA.test(text) ? `'${lines}` : lines;
 }
 
 function rawCells(cell) {

@@ -23,7 +23,7 @@ function showCell(cell, [, n, correct, low, high]) {
   cell.replaceChildren(figure, ...below.map(lineBelow));
   cell.classList.toggle("small", n > 0 && n < SMALL_N);
   cell.dataset.raw = JSON.stringify([
-    n ? correct / n : "",
+    n ? Number((correct / n).toPrecision(10)) : "", // as many digits as in report.json
     correct,
     n,
     known ? low : "",

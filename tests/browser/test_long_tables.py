@@ -16,6 +16,7 @@ from analysis.models import Report
 from analysis.report import table_files
 from analysis.report.build import all_tables, build_report
 from analysis.report.render import content_security_policy, render_html
+from analysis.report.tables import FIRST_ITEMS
 from studies.models import Membership
 from tests.analysis.builders import random_study
 from tests.browser.conftest import until
@@ -161,7 +162,7 @@ def test_a_page_that_lacks_rows_says_so_and_filters_those_it_has(open_items, rep
 def test_without_javascript_the_first_rows_and_the_way_to_all_are_there(open_items, report):
     page = open_items(java_script_enabled=False)
 
-    assert page.locator("#table-items tbody tr").count() == 100
+    assert page.locator("#table-items tbody tr").count() == FIRST_ITEMS
     link = page.locator("#table-items").get_by_role("link", name="tables/items.csv")
     assert link.get_attribute("href") == "tables/items.csv"
 

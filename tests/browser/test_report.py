@@ -304,6 +304,7 @@ def saved(page, place, label):
 
 
 def test_another_threshold_shows_what_a_report_with_it_would(page, built):
+    page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
     for threshold in TRIED:
         if threshold != 80:
             move_threshold(page, threshold)

@@ -11,8 +11,8 @@ from tests.e2e.stack import Stack
 
 
 def exactly(value: float | None) -> Any:
-    """Equal up to the rounding of floating point; what is undefined is None."""
-    return None if value is None else pytest.approx(value, rel=1e-12, abs=1e-12)
+    """Equal in the ten digits that a report has; what is undefined is None."""
+    return None if value is None else pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
 def check_report(stack: Stack, study: str, report: dict[str, Any]) -> None:
