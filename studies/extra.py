@@ -119,6 +119,12 @@ class Extra:
         """Whether each study turns it on or off. Others belong to the installation."""
         return self.group != "installation"
 
+    @property
+    def changes_results(self) -> bool:
+        """Whether it adds to what is asked or reported, so that turning it on late matters."""
+        asked = (self.steps, self.seat_rules, self.protocols, self.probes)
+        return any(asked) or bool(self.chapters or self.readers)
+
 
 _NO_ENTRIES = {"name", "title", "summary", "group", "analyses", "reasons", "addresses", "sections"}
 KINDS = tuple(field.name for field in fields(Extra) if field.name not in _NO_ENTRIES)

@@ -192,22 +192,24 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
 
 
 def _late_extras(study: Study) -> tuple[LateExtra, ...]:
-    """The extras that are on, and were turned on after the first answer."""
+    """The extras that are on, were turned on after the first answer, and change what is found."""
     if (begun := study.frozen_at) is None:
         return ()
     late = {name: moment for name, moment in turned_on_at(study).items() if moment > begun}
     if not late:
         return ()
     first = first_report_of(study)
-    titles = {name: extra.title for name, extra in extras_for_studies().items()}
+    extras = extras_for_studies()
     return tuple(
         LateExtra(
             name,
-            titles.get(name, name),
+            extras[name].title,
             f"{moment:%Y-%m-%d}",
             after_report=first is not None and first < moment,
         )
         for name, moment in sorted(late.items())
+        # Tools for recruiting and files leave the results as they are.
+        if name in extras and extras[name].changes_results
     )
 
 

@@ -103,11 +103,12 @@ def test_the_report_says_which_extras_were_turned_on_after_answers_or_a_report()
     StudyLog.objects.filter(study=study).update(created_at=timezone.now() - timedelta(days=3))
     Study.objects.update(frozen_at=timezone.now() - timedelta(days=1))
     study.refresh_from_db()
-    turn_on(study, "certificates")
+    turn_on(study, "certificates", "prolific_tools")
 
     report = built(study)
 
-    assert report["study"]["extras"] == ["certificates"]
+    assert report["study"]["extras"] == ["certificates", "prolific_tools"]
+    # Recruiting tools change no result.
     (late,) = report["registration"]["late_extras"]
     assert (late["name"], late["after_report"]) == ("certificates", False)
     assert late_changes(report) == [
