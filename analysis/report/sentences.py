@@ -68,6 +68,7 @@ def at(report: Mapping[str, Any], path: str) -> Any:
 GROUPS = "groups of personas"
 TOPICS = "features of items"
 SIDES = "sides"
+LENGTH = "length of responses"
 CALIBRATION = "certainty against accuracy"
 RANKING = "certainty ranks answers"
 TOGETHER = "certainty of judges with that of people"
