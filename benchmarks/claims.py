@@ -110,7 +110,7 @@ def simulated(rng: np.random.Generator, effect: float) -> Any:
 def claims_of(report: Any) -> list[tuple[str, str, float]]:
     """Every claim that holds: its kind, who or what it is about, and its sign."""
     from analysis.report import sentences
-    from analysis.report.section import of_extras
+    from analysis.report.section import of_extras, on_in
 
     found = []
     groups, comparison = report["group_errors"], report["comparison"]
@@ -124,7 +124,7 @@ def claims_of(report: Any) -> list[tuple[str, str, float]]:
             ("", each["certainty"]["high_sets"]["difference_general"]) for each in comparison
         ],
     }
-    for section in of_extras():
+    for section in of_extras(on_in(report)):
         for kind, tests in section.claims(report).items():
             # Nothing that extras test is planted, so only its p value counts.
             listed[kind] = [("", {"p_holm": p, "value": 0.0}) for p in tests]

@@ -326,6 +326,8 @@ class Dataset:
     # Answers of excluded annotators. Their raters are numbered after `raters`.
     set_aside_raters: tuple[str, ...] = ()
     set_aside: Answers | None = None
+    # Keys of items with the persona, question and responses of an earlier one, and its key.
+    repeats: Mapping[str, str] = field(default_factory=dict)
     # Additions of rare designs, by their name in `inputs_hash`.
     extras: Mapping[str, Extra] = field(default_factory=dict)
     answers_are_sets: bool = False  # whether a tie says that either response could be right
@@ -376,6 +378,8 @@ class Dataset:
         feed(digest, "study", asdict(self.study))
         # Items are many and flat: a shallow copy is enough and faster.
         feed(digest, "items", [vars(item) for item in self.items])
+        if self.repeats:
+            feed(digest, "repeats", dict(self.repeats))
         feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
         feed(digest, "raters", [len(self.raters), self.rater_groups])
         if self.plan is not None:

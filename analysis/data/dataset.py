@@ -56,9 +56,13 @@ from studies.prompts import wording_in
 from studies.selectors import item_languages
 from studies.services.extras import turned_on_at
 from studies.services.settings import READ_OTHERWISE
+from studies.texts.normalisation import canonical
 
 if TYPE_CHECKING:
     from analysis.stats.core.aggregation import TiePolicy
+
+
+_CHUNK = 5_000  # rows in a query by their ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +158,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         raters=raters,
         rater_groups=groups,
         answers=answers,
+        repeats=_repeats(rows),
         attention=attention_of(study, raters, then),
         flagged=flagged_of(study, raters, then),
         people=people_by_state(study, then),
@@ -250,6 +255,29 @@ def _items_of(study: Study, view: View, then: StudyThen | None) -> QuerySet[Item
         return Item.objects.filter(study=study) if then is None else then.items()
     every = Item.everything.filter(study=study, split__in=(Item.Split.MAIN, Item.Split.LEFT_OUT))
     return every if then is None else every.filter(created_at__lte=then.at)
+
+
+def _repeats(rows: Sequence[Sequence[Any]]) -> dict[str, str]:
+    """Items with the content of an earlier one, and its key.
+
+    Texts are long, so only those of items with the same persona, question and lengths are read.
+    """
+    alike: dict[tuple[Any, ...], list[tuple[int, str]]] = {}
+    for key, _, persona, question, _, r1, r2, pk in rows:
+        alike.setdefault((persona, question, min(r1, r2), max(r1, r2)), []).append((pk, key))
+    keys = {pk: key for found in alike.values() if len(found) > 1 for pk, key in found}
+    content: dict[str, str] = {}
+    pks, names = list(keys), ("persona_id", "question", "context", "media", "advice", "option_set")
+    for start in range(0, len(pks), _CHUNK):
+        chunk = Item.everything.filter(pk__in=pks[start : start + _CHUNK])
+        for pk, one, other, *shown in chunk.values_list("pk", "r1", "r2", *names):
+            sides = sorted(
+                canonical([side.get("text"), side.get("media")]) for side in (one, other)
+            )
+            content[keys[pk]] = canonical([*shown, *sides])
+    earliest: dict[str, str] = {}
+    found = {key: earliest.setdefault(text, key) for key, text in sorted(content.items())}
+    return {key: earlier for key, earlier in found.items() if key != earlier}
 
 
 def _recruiting(study: Study) -> Recruiting | None:

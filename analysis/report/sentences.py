@@ -5,33 +5,13 @@ hold at the level that Holm leaves to its kind. All other sentences are descript
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
+from analysis.report.quantities import Text
 from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import TOO_SMALL
 from analysis.report.words import figure, listed, number_of, p_value, percent, run_names
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text; `parts` are its pieces, each with the path of its number or “”."""
-
-    parts: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        return "".join(text for text, _ in self.parts)
-
-    @property
-    def numbers(self) -> list[Json]:
-        """All numbers: text, position in the sentence, and path."""
-        found, start = [], 0
-        for text, path in self.parts:
-            if path:
-                found.append({"at": start, "text": text, "path": path})
-            start += len(text)
-        return found
 
 
 def shown(text: object, path: str) -> Text:
@@ -47,12 +27,18 @@ def fill(form: str, **values: object) -> Text:
     ('People on 1,200 items.', [{'at': 10, 'text': '1,200', 'path': 'inputs.items'}])
     """
     parts: list[tuple[str, str]] = []
+    inner: list[Text] = []
     for literal, name, _, _ in Formatter().parse(form):
         parts.append((literal, ""))
         if name is not None:
             value = values[name]
+            inner += [value] if isinstance(value, Text) else []
             parts += value.parts if isinstance(value, Text) else [(str(value), "")]
-    return Text(tuple(part for part in parts if part[0]))
+    return Text(
+        tuple(part for part in parts if part[0]),
+        tuple(each for text in inner for each in text.used),
+        tuple(each for text in inner for each in text.printed),
+    )
 
 
 def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -82,6 +68,7 @@ def at(report: Mapping[str, Any], path: str) -> Any:
 GROUPS = "groups of personas"
 TOPICS = "features of items"
 SIDES = "sides"
+LENGTH = "length of responses"
 CALIBRATION = "certainty against accuracy"
 RANKING = "certainty ranks answers"
 TOGETHER = "certainty of judges with that of people"

@@ -45,9 +45,17 @@ def number_of(n: int, what: str) -> str:
 
     >>> number_of(1, "item"), number_of(1300, "item"), number_of(2, "person")
     ('1 item', '1,300 items', '2 people')
+    >>> number_of(2, "pair of answers")
+    '2 pairs of answers'
     """
-    many = "people" if what == "person" else f"{what}s"
-    return f"{n:,} {what if n == 1 else many}"
+    return f"{n:,} {what if n == 1 else plural(what)}"
+
+
+def plural(what: str) -> str:
+    if what == "person":
+        return "people"
+    noun, of, rest = what.partition(" of ")
+    return f"{noun}s{of}{rest}"
 
 
 def share_of(share: float, n: int, what: str) -> str:

@@ -12,6 +12,7 @@ from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
     GROUPS,
+    LENGTH,
     MAJORITY,
     OWN,
     PROBES,
@@ -42,7 +43,7 @@ Rater = tuple[str, FloatArray, Ints]
 
 def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     """The entry of report.json: every kind with its level, and raters' tests."""
-    found = [*_sides(study), *_certainty(study), *_topics(study)]
+    found = [*_sides(study), *_lengths(study), *_certainty(study), *_topics(study)]
     adjusted = _elsewhere(study, earlier)
     for member in found:
         adjusted.setdefault(member["kind"], []).append(member["p_max"])
@@ -114,6 +115,30 @@ def _sides(study: ReportedStudy) -> list[Json]:
         known = (chosen >= 0) & (right >= 0)
         values.append((who, np.where(known, right - chosen, np.nan), item))
     return _flipped(study, SIDES, values)
+
+
+def _lengths(study: ReportedStudy) -> list[Json]:
+    """Whether a side errs more often where the shorter response is right than where the longer is.
+
+    Both kinds of items count equally: where longer responses are right more often, errors without
+    any preference favour the shorter one.
+    """
+    lengths = np.array([item.lengths for item in study.data.items]).reshape(-1, 2)
+    longer = (lengths[:, 1] > lengths[:, 0]).astype(np.int64)
+    truth, items = study.binary_truth, np.arange(longer.size)
+    comparable = (truth >= 0) & (lengths[:, 0] != lengths[:, 1])
+    values: list[Rater] = []
+    sides = [(MAJORITY, study.people)]
+    sides += [(f"judges.{place}", study.judges[place]) for place in study.whole_runs]
+    for who, side in sides:
+        known = comparable & np.isin(side.answer, (0, 1))
+        wrong = np.where(known, (side.answer != truth).astype(np.float64), np.nan)
+        parts = [known & (truth != longer), known & (truth == longer)]
+        if all(part.any() for part in parts):
+            for part, sign in zip(parts, (1, -1), strict=True):
+                wrong[part] *= sign / part.sum()
+            values.append((who, wrong, items))
+    return _flipped(study, LENGTH, values)
 
 
 def _certainty(study: ReportedStudy) -> Iterator[Json]:

@@ -27,6 +27,7 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
+from analysis.report.quantities import Name, Population, Quantity, Text, Words, say
 from analysis.report.report_json import (
     Json,
     estimate,
@@ -37,10 +38,13 @@ from analysis.report.report_json import (
     undefined,
 )
 from analysis.report.rules import SMALL
-from analysis.report.section import Analysis, ReportJson, ReportPage, Section
+from analysis.report.section import Analysis, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import (
+    LENGTH,
+    MAJORITY,
     SIDES,
     SINGLE,
+    at,
     despite_interval,
     held,
     holds,
@@ -284,7 +288,7 @@ def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict
     if test.get("value") is None:
         return {"light": "unknown", "text": f"{name} {chose}, and {right}."}
     gap = f"a difference of {points(test['value'])} points"
-    ends = test["ci"]
+    ends, who = test["ci"], "people" if name == "People" else name
     if ends is not None:
         gap += f", 95 % CI {points_range(ends)}"
     if holds(test, level):
@@ -295,9 +299,9 @@ def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict
         return {"light": "amber" if small else "red", "text": f"{words}{p_value(test['p_max'])})."}
     if ends is not None and -NOTICEABLE < ends[0] and ends[1] < NOTICEABLE:
         limit = f"{NOTICEABLE * 100:g} points"
-        words = f"No side of {limit} or more for {name}: {chose}, and {right} ({gap})."
+        words = f"No side of {limit} or more for {who}: {chose}, and {right} ({gap})."
         return {"light": "green", "text": words}
-    words = f"We cannot tell whether the side matters for {name}: {chose}, and {right} ({gap})."
+    words = f"We cannot tell whether the side matters for {who}: {chose}, and {right} ({gap})."
     return {"light": "unknown", "text": words + despite_interval(ends)}
 
 
@@ -360,6 +364,11 @@ def verbosity(study: ReportedStudy, verdicts: Verdicts) -> Json:
     put(out, "longer_chosen", number(found.longer_chosen), found.difference.reason)
     put(out, "longer_true", number(found.longer_true), found.difference.reason)
     out["difference"] = estimate(found.difference)
+    known = (answer >= 0) & (truth >= 0)
+    for key, is_longer in (("right_when_longer", 1), ("right_when_shorter", -1)):
+        # 1 where the longer response is right, -1 where the shorter one is.
+        rows = known & (np.sign(lengths[:, 1] - lengths[:, 0]) * (2 * truth - 1) == is_longer)
+        out[key] = _share(int((answer == truth)[rows].sum()), int(rows.sum()))
     out["per_doubling"] = estimate(length_pull(*columns, clusters=clusters).per_doubling)
     return out
 
@@ -401,6 +410,47 @@ class LengthSection(Section):
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield verbosity_table(report)
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        for text in length_texts(report).values():
+            yield Sentence("finding", text)
+
+
+def length_texts(report: ReportJson) -> dict[str, Text]:
+    """A sentence for each rater whose errors favour one length, by “majority” or “judges.0”."""
+    level, found = level_of(report, LENGTH), {}
+    for name, test in members(report, LENGTH):
+        if holds(test, level):
+            who = str(test["who"])
+            found[who] = _lean(name, at(report, _RATERS.get(who, who)), test)
+    return found
+
+
+_RATERS = {MAJORITY: "human"}
+
+
+def _lean(name: str, side: ReportJson, test: ReportJson) -> Text:
+    """How often a side takes the longer response, and errs where each of the two is right."""
+    own = side["verbosity"]
+    of = Population("item", "with responses of different lengths", own["n"])
+    quantities = {
+        key: Quantity(key, key, "share", of, own[f"longer_{key}"]) for key in ("chosen", "true")
+    }
+    for key in ("shorter", "longer"):
+        part = own[f"right_when_{key}"]
+        within = Population("item", n=part["n"])
+        quantities[key] = Quantity(
+            f"wrong_{key}", key, "share", within, 1 - part["correct"] / part["n"]
+        )
+    return say(
+        "{who} {leans} to the {side} response: wrong on {shorter} of {shorter.of} where the "
+        "shorter one is right, and on {longer} of {longer.of} where the longer one is. The longer "
+        "one was taken on {chosen} of {chosen.of}, and is right on {true}.",
+        who=Name(name) if test["who"] != MAJORITY else Words(name),
+        leans=Words("leans"),
+        side=Words("longer" if test["t"] > 0 else "shorter"),
+        **quantities,
+    )
 
 
 def _ties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:

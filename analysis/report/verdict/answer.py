@@ -30,9 +30,10 @@ class ReplacementVerdict:
 
     `found` is its pooled test in report.json, on the scale where the judge is worse. `why` says
     what keeps the answer open regardless of agreement: ``one_label`` (the judge gives nothing
-    else), ``rare_label``, ``clusters`` (people, personas or questions are too few), ``order`` (its
-    own labels in random order agree as well). `holds_from` and `holds_below` are the ends of
-    epsilon from which the judge can, and below which it cannot, replace a person.
+    else), ``copied`` (its answers are the majority's), ``rare_label``, ``clusters`` (people,
+    personas or questions are too few), ``order`` (its own labels in random order agree as well).
+    `holds_from` and `holds_below` are the ends of epsilon from which the judge can, and below which
+    it cannot, replace a person.
     """
 
     name: str
@@ -62,6 +63,17 @@ class ReplacementVerdict:
         return ((quantile(1 - level) + quantile(POWER)) * se / gap) ** 2
 
 
+def copied(report: Mapping[str, Any], run: str) -> str:
+    """Why a run may be made from people's own answers; empty if nothing says so."""
+    for each in report.get("cautions", {}).get("followed", ()):
+        index = int(each["who"].removeprefix("judges."))
+        if report["judges"][index]["run"] == run:
+            name, items = judge_name(report, index), number_of(each["n"], "item")
+            same = f"{name} gives the majority’s answer to all {items} that both decided"
+            return f"{same}, so its answers may be made from theirs"
+    return ""
+
+
 def one_label(found: Mapping[str, Any]) -> bool:
     """Whether a judge gives nearly every item the same label and so decides nothing."""
     return (found.get("same_label") or 0.0) > ONE_LABEL
@@ -81,6 +93,8 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
         tests, key=lambda each: (one_label(each[0]), each[0]["advantage_of_people"], each[1])
     )
     state, why = _decided(found, len(tests))
+    if state == "replaceable" and copied(report, judges[index]["run"]):
+        state, why = "cannot_tell", "copied"
     ends = _ends(found, len(tests)) if found["ci"] is not None and why != "rare_label" else None
     return ReplacementVerdict(
         name=run_name(judges[index], [judges[place] for _, place in tests]),
@@ -176,6 +190,8 @@ def answer_of(report: Mapping[str, Any]) -> VerdictAnswer:
             name = judge_name(report, headline_run(report))
             same = f"{name} gives the same label to {_same(test)}, so it decides nothing"
             return VerdictAnswer(UNKNOWN, f"{same}, though {sentence}")
+        if word == YES and (copy := copied(report, report["headline"]["run"])):
+            return VerdictAnswer(UNKNOWN, f"{copy}, though {sentence}")
         if word == YES and (guessing := _no_better_than_guessing(report)):
             return VerdictAnswer(USELESS, f"{guessing} {sentence[:1].upper()}{sentence[1:]}")
         return VerdictAnswer(word, sentence)
@@ -205,6 +221,8 @@ def standings_of(report: Mapping[str, Any]) -> list[JudgeStanding]:
         tests = _candidates(report)
         for test, index in tests:
             word = REPLACES.get(_decided(test, len(tests))[0], UNKNOWN)
+            if word == YES and copied(report, judges[index]["run"]):
+                word = UNKNOWN
             ends = test["ci"] and [-end for end in reversed(test["ci"])]
             value = -test["advantage_of_people"]
             found.append(JudgeStanding(run_name(judges[index], judges), word, value, ends))
@@ -310,6 +328,11 @@ def _replaced(found: ReplacementVerdict) -> str:
             if kinds
             else f"{open_}: there are too few data."
         )
+    if found.why == "copied":
+        return (
+            f"{open_}: it gives the majority’s answer to every item that both decided, so its "
+            "answers may be made from theirs."
+        )
     if found.why == "order":
         gain = test["gain"]
         return (
@@ -368,6 +391,8 @@ def _not_compared(report: Mapping[str, Any], state: str) -> str:
         nobody = "" if people["answers"] else " No person has answered."
         return f"{no_truth_words(report)}{nobody}"
     if state == "judges_only":
+        if not people["answers"]:
+            return "No person’s answer counts, so there is no comparison."
         return "No decision of people can be scored, so there is no comparison."
     who = people_words(report)
     seen = f"{who[:1].upper()}{who[1:]} was right on {_share(people['majority'])}"
@@ -377,7 +402,8 @@ def _not_compared(report: Mapping[str, Any], state: str) -> str:
 def _share(side: Mapping[str, Any]) -> str:
     if side["n"] < TOO_SMALL:
         return f"{side['correct']} of {side['n']} items"
-    return percent(side["accuracy"]).replace(" %", "\u00a0%")
+    share = percent(side["accuracy"]).replace(" %", "\u00a0%")
+    return f"{share} of {number_of(side['n'], 'item')}"
 
 
 def people_words(report: Mapping[str, Any]) -> str:

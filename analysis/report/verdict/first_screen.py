@@ -1,4 +1,4 @@
-"""The first screen of a report: the answer, a chart, three caveats, and what to do next.
+"""The first screen of a report: the answer, a chart, up to four caveats, and what to do next.
 
 It is computed from report.json when a page is rendered, so a report's numbers never change.
 """
@@ -12,11 +12,14 @@ from typing import Any
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
 from analysis.report.section import on_in
+from analysis.report.sections.glance.cautions import caution_texts
+from analysis.report.sections.position import length_texts
 from analysis.report.sentences import order_words, uneven
 from analysis.report.verdict.answer import (
     POWER,
     VerdictAnswer,
     answer_of,
+    copied,
     counted_people,
     headline_run,
     judge_name,
@@ -88,7 +91,7 @@ def order_notes(report: ReportJson) -> Iterator[str]:
         yield from order_words(judge_name(report, index), report["judges"][index])
 
 
-SHOWN_CAVEATS = 3
+SHOWN_CAVEATS = 4
 # A judge that refused at least this share of its items is named.
 MANY_REFUSED = 0.2
 # Two judges that give this many items the same answers, and no other, are named.
@@ -97,6 +100,15 @@ FEWEST_ALIKE = 5
 # Caveats for readers in order of importance; each gives a sentence, or nothing if it does not
 # apply. A banner above the title marks simulated data.
 Caveat = Callable[[ReportJson], str]
+
+
+def _cautions(report: ReportJson) -> list[str]:
+    """What would mislead if it were missing; most studies have none."""
+    found = [str(text) for _, text in caution_texts(report)]
+    if "run" in report["headline"]:
+        text = length_texts(report).get(f"judges.{headline_run(report)}")
+        found += [str(text)] if text else []
+    return found
 
 
 def _chosen_late(report: ReportJson) -> str:
@@ -219,7 +231,10 @@ CAVEATS: tuple[Caveat, ...] = (
 
 
 def caveats_of(report: ReportJson) -> list[str]:
-    return [sentence for caveat in CAVEATS if (sentence := caveat(report))][:SHOWN_CAVEATS]
+    """At most four, of which cautions about this study come before those about most studies."""
+    usual = [sentence for caveat in CAVEATS if (sentence := caveat(report))]
+    cautions = _cautions(report)[: SHOWN_CAVEATS - 1]
+    return [*cautions, *usual][: SHOWN_CAVEATS if cautions else SHOWN_CAVEATS - 1]
 
 
 # Above this multiple of the present size, more data are not realistic advice.
@@ -236,10 +251,14 @@ def settling_of(report: Mapping[str, Any]) -> str:
     if state == "no_truth":
         return _without_truth(report)
     if state == "judges_only":
+        if not report["human"]["answers"]:
+            return "Ask people about the same items."
         return "More people per item, so that a majority decides."
     if state == "people_only":
         return "A judge run on the same items."
     difference = report["comparison"][headline_run(report)]["difference_general"]
+    if state in {"better", "equivalent"} and copied(report, report["headline"].get("run", "")):
+        return _asked_again(judge_name(report, headline_run(report)))
     if state in {"better", "worse", "equivalent"}:
         if "people" in difference["one"]:
             return _enough(report, "for these people and items like these", "Other people need")
@@ -256,6 +275,12 @@ def settling_of(report: Mapping[str, Any]) -> str:
         return few_kinds(difference)
     factor, finding = times_more(difference)
     return _more_in_words(report, difference, factor, finding)
+
+
+def _asked_again(name: str) -> str:
+    return (
+        f"Find out whether {name} was made from these people’s answers; if so, ask another judge."
+    )
 
 
 def _enough(report: ReportJson, scope: str, others: str) -> str:
@@ -325,6 +350,8 @@ def _without_truth(report: Mapping[str, Any]) -> str:
         return "More items with the rarer label, or people who choose it."
     if found.why == "clusters":
         return few_kinds(found.found)
+    if found.why == "copied":
+        return _asked_again(found.name)
     if found.why == "order":
         return "More items, or a judge that follows what people see in them."
     if found.state != "cannot_tell":
@@ -430,6 +457,8 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
     true, and that items, people, personas and questions grow together.
     """
     state = report["headline"]["state"]
+    if state in SETTLED - {"worse"} and copied(report, report["headline"].get("run", "")):
+        return None
     if state in SETTLED:
         return 0
     if state == "no_truth":

@@ -5,6 +5,7 @@ from typing import Any
 
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
+from analysis.report.sections.glance.cautions import Cautions
 from analysis.report.sections.glance.headline import Headline
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import (
@@ -58,15 +59,15 @@ def _asked_in(parameters: Mapping[str, Any]) -> str:
 
 def _shared_items(report: ReportJson) -> Iterator[tuple[str, str]]:
     inputs = report["inputs"]
-    if min(inputs["questions"], inputs["personas"]) < inputs["items"]:
+    kinds = [(inputs["personas"], "persona"), (inputs["questions"], "question")]
+    shared = [number_of(n, kind) for n, kind in kinds if n < inputs["items"]]
+    if shared:
         yield (
             "shared",
-            f"The {number_of(inputs['items'], 'item')} share "
-            f"{number_of(inputs['personas'], 'persona')} and "
-            f"{number_of(inputs['questions'], 'question')}; items that share them are "
-            "correlated. The intervals in the headline, in “At a glance”, in Tables A and B, of "
-            "differences from people and of groups allow for that; those under accuracies in other "
-            "tables do not.",
+            f"The {number_of(inputs['items'], 'item')} share {listed(shared)}; items with the same "
+            "are correlated. The intervals in the headline, in “At a glance”, in Tables A and B, "
+            "of differences from people and of groups allow for that; those under accuracies in "
+            "other tables do not.",
         )
 
 
@@ -140,7 +141,7 @@ class Glance(Section):
     name = "glance"
     title = "At a glance"
     is_open = True
-    parts = (Headline(), Accuracies())
+    parts = (Headline(), Accuracies(), Cautions())
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for text in (

@@ -1,0 +1,209 @@
+"""What would mislead readers if it were not said, in planted studies."""
+
+import datetime
+import random
+
+import pytest
+
+from analysis.report.render import render_html
+from analysis.report.verdict.first_screen import labels_needed, verdict_of
+from studies.models import Study
+from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
+from tests.factories import make_item, make_persona, make_study, stored_at_once
+
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+
+LENGTHS = ("Short.", "A response that is much longer than the other one.")
+
+
+def shuffled(rng, item, truth, votes):
+    return truth if rng.random() < 0.75 else MIRROR[truth]
+
+
+@stored_at_once()
+def planted(
+    judge=shuffled,
+    *,
+    n=150,
+    people=18,
+    right=0.7,
+    share_r1=0.5,
+    personas=30,
+    persona_of=lambda place: place % 30,
+    pasters=0,
+    repeated=0,
+    truths=True,
+):
+    """Items with three people each and one judge; everything else is what a test plants."""
+    rng = random.Random(7)
+    study = make_study(state=Study.State.CLOSED)
+    profiles = [make_persona(study=study) for _ in range(personas)]
+    raters = [make_rater(study=study) for _ in range(people)]
+    run = make_run(study=study, judge="j")
+    made = []
+    for place in range(n):
+        truth = "r1" if rng.random() < share_r1 else "r2"
+        sides = [f"{text} {place:03}" for text in rng.sample(LENGTHS, 2)]
+        item = make_item(
+            study=study,
+            persona=profiles[persona_of(place)],
+            question=f"Question {place}?",
+            first_person=truth if truths else "",
+            r1={"text": sides[0]},
+            r2={"text": sides[1]},
+        )
+        if place < repeated:
+            make_item(
+                study=study,
+                persona=item.persona,
+                question=item.question,
+                r1=item.r2,
+                r2=item.r1,
+                first_person=MIRROR[truth] if truths else "",
+            )
+        chosen = {
+            rater: truth if rng.random() < right else MIRROR[truth]
+            for rater in rng.sample(range(people), 3)
+        }
+        votes = [*chosen.values()]
+        verdict = judge(rng, item, truth, votes)
+        judge_item(run, item, verdict, 80)
+        for rater, choice in chosen.items():
+            answer(raters[rater], item, verdict if rater < pasters else choice, 80)
+        made.append(item)
+    return study
+
+
+def read(study):
+    report = report_of(study)
+    page = render_html(report, date=datetime.date(2026, 11, 28))
+    verdict = verdict_of(report)
+    for caveat in verdict.caveats:
+        assert caveat in page.replace("&#x27;", "'")
+    return report, verdict
+
+
+def test_a_usual_study_has_no_caution_and_its_page_no_sentence_more():
+    report, verdict = read(planted())
+
+    assert "cautions" not in report
+    assert len(verdict.caveats) == 3
+
+
+def test_always_the_same_response_that_is_right_more_often_is_named_with_the_same_items():
+    report, verdict = read(planted(right=0.6, share_r1=0.9))
+
+    [majority, judge] = report["cautions"]["constant"]
+    r1 = sum(item["truth"] == "r1" for item in report["items"])
+    assert (majority["who"], judge["who"]) == ("majority", "judges.0")
+    assert (majority["n"], majority["constant"], majority["answer"]) == (150, r1, "r1")
+    assert majority["correct"] == report["human"]["majority"]["correct"]
+    assert verdict.caveats[0] == (
+        f"Always response 1 would be right on {r1 / 1.5:.1f} % of 150 items, the majority of "
+        f"people on {majority['correct'] / 1.5:.1f} % and j on {judge['correct'] / 1.5:.1f} %."
+    )
+
+
+def majority_of(rng, item, truth, votes):
+    return max(set(votes), key=votes.count)
+
+
+@pytest.mark.parametrize("truths", [True, False])
+def test_a_judge_that_is_the_majority_is_never_trusted(truths):
+    report, verdict = read(planted(majority_of, truths=truths))
+
+    [found] = report["cautions"]["followed"]
+    assert (found["n"], found["items"]) == (150, 150)
+    assert verdict.answer.trust == "INCONCLUSIVE"
+    assert verdict.settling.startswith("Find out whether j was made from these people’s answers")
+    assert labels_needed(report) is None
+    assert verdict.caveats[0] == (
+        "j gives the answer of the majority of people to all 150 items, also to the "
+        f"{found['split']} items on which people disagree. If its answers were made from theirs, "
+        "comparing them says nothing."
+    )
+
+
+def test_people_who_give_all_answers_of_a_judge_are_counted_next_to_the_others():
+    report, verdict = read(planted(pasters=2))
+
+    [found] = report["cautions"]["pasted"]
+    others = found["others"]
+    assert (found["people"], found["among"]) == (2, 18)
+    assert verdict.caveats[0] == (
+        f"2 people (of 18) give the same answer as j every time ({found['answers']} answers), "
+        f"others in {100 * others['same'] / others['n']:.1f} % of {others['n']} answers. Their "
+        "answers may be copies."
+    )
+
+
+def test_items_that_are_repeated_under_other_ids_are_counted_with_the_sides_swapped():
+    report, verdict = read(planted(repeated=40))
+
+    assert report["cautions"] == {"repeated": 40}
+    assert verdict.caveats[0] == (
+        "40 items (of 190) have the persona, the question and the responses of another one, so "
+        "the items say less than their number."
+    )
+
+
+def test_a_few_personas_with_most_of_the_items_are_named():
+    report, verdict = read(
+        planted(persona_of=lambda place: place % 5 if place < 125 else place % 25 + 5)
+    )
+
+    assert report["cautions"]["uneven"][0]["largest"] == 5
+    assert verdict.caveats[0] == (
+        "5 personas (of 30) have 83.3 % of 150 items: results are mostly about them."
+    )
+
+
+def longer(rng, item, truth, votes):
+    side = "r1" if len(item.r1["text"]) > len(item.r2["text"]) else "r2"
+    return side if rng.random() < 0.6 else truth
+
+
+def test_a_judge_that_leans_to_the_longer_response_is_named_with_its_errors():
+    report, verdict = read(planted(longer))
+
+    own = report["judges"][0]["verbosity"]
+    assert own["right_when_longer"]["n"] + own["right_when_shorter"]["n"] == own["n"] == 150
+    wrong = [1 - own[f"right_when_{key}"]["accuracy"] for key in ("shorter", "longer")]
+    assert wrong[0] > wrong[1]
+    assert verdict.caveats[0].startswith(
+        f"j leans to the longer response: wrong on {wrong[0] * 100:.1f} % of "
+        f"{own['right_when_shorter']['n']} items where the shorter one is right"
+    )
+
+
+def test_a_judge_without_a_preference_for_length_is_not_named_where_longer_is_mostly_right():
+    def right_is_longer(rng, item, truth, votes):
+        return truth if rng.random() < 0.75 else MIRROR[truth]
+
+    study = planted(right_is_longer)
+    for item in study.all_items.all():
+        if item.shuffle_key % 5:  # 80 % of the right responses are the longer ones
+            long, short = sorted((item.r1["text"], item.r2["text"]), key=len, reverse=True)
+            sides = (long, short) if item.first_person == "r1" else (short, long)
+            item.r1, item.r2 = {"text": sides[0]}, {"text": sides[1]}
+            item.save(update_fields=["r1", "r2"])
+
+    report, verdict = read(study)
+
+    own = report["judges"][0]["verbosity"]
+    assert own["longer_chosen"] < own["longer_true"]
+    assert not any("leans to" in caveat for caveat in verdict.caveats)
+
+
+def test_judges_without_any_answer_of_people_ask_for_people():
+    study = planted()
+    from annotation.models import Annotation, Assignment
+
+    Annotation.objects.all().delete()
+    Assignment.objects.all().delete()
+
+    _, verdict = read(study)
+
+    assert verdict.answer.sentence == "No person’s answer counts, so there is no comparison."
+    assert verdict.settling == "Ask people about the same items."
