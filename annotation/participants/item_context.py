@@ -198,10 +198,10 @@ def shown_text(study: Study, response: str) -> str:
     return render_response(response) if study.show_markdown else response
 
 
-def places(count: int, given: str) -> tuple[OfferedPlace, ...]:
-    """The places of `count` responses; the one that is `given` is selected."""
+def places(count: int, selected: str) -> tuple[OfferedPlace, ...]:
+    """The places of `count` responses; the one that is `selected` is selected."""
     return tuple(
-        OfferedPlace(number, str(name), str(number) == given)
+        OfferedPlace(number, str(name), str(number) == selected)
         for number, name in enumerate(_PLACES[:count], start=1)
     )
 
@@ -369,12 +369,12 @@ def _places_entered(assignment: Assignment) -> dict[str, str]:
         return {}
     draft, answer = (getattr(assignment, name, None) for name in ("draft", "annotation"))
     if draft is not None:
-        given = {int(number): place for number, place in (draft.places or {}).items()}
+        place_of = {int(number): place for number, place in (draft.places or {}).items()}
     else:
         ranking = answer.ranking["ranking"] if answer and answer.ranking else []
-        given = {number: place for place, number in enumerate(ranking, start=1)}
+        place_of = {number: place for place, number in enumerate(ranking, start=1)}
     return {
-        f"place_{value}": str(given.get(number, ""))
+        f"place_{value}": str(place_of.get(number, ""))
         for (value, _name), number in zip(SIDES, order, strict=False)
     }
 

@@ -76,13 +76,13 @@ def task(request: HttpRequest, annotator: Annotator, position: int | None = None
     if ending_of(annotator):
         return see_other(step_url(annotator))
     progress = progress_of(annotator.pk)
-    shown = progress.next_position if position is None else position
-    if shown is None:
+    current = progress.next_position if position is None else position
+    if current is None:
         return see_other(step_url(annotator, "feedback"))
-    is_turn = shown == progress.next_position
-    if not (is_turn or (annotator.study.allow_changes and progress.may_open(shown))):
+    is_turn = current == progress.next_position
+    if not (is_turn or (annotator.study.allow_changes and progress.may_open(current))):
         return see_other(step_url(annotator, "task"))
-    return _show(request, annotator, progress, shown)
+    return _show(request, annotator, progress, current)
 
 
 def _show(
@@ -118,14 +118,16 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         annotator = with_agreed_terms(admission.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
     try:
-        given = answers.EnteredAnswer(
+        entered = answers.EnteredAnswer(
             position=position,
             shown_at=token.shown_at,
             earlier_ms=token.earlier_ms,
             after_advice=request.POST.get("after_advice") == "yes",
             **form.cleaned_data,
         )
-        answers.record_answer(annotator=annotator, assignment_id=token.assignment_id, entered=given)
+        answers.record_answer(
+            annotator=annotator, assignment_id=token.assignment_id, entered=entered
+        )
     except Assignment.DoesNotExist:
         raise Http404("no such assignment at this position") from None
     if not is_bound(request, annotator):
@@ -223,8 +225,8 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
         numbers = dict(zip(LETTERS, order, strict=False))
         entries["places"] = {str(numbers[k]): n for k, n in form.places.items() if k in numbers}
     added = forms_at(assignment_at(annotator, position)) if added_forms(annotator.study) else []
-    for each in added:
-        each.fill(request.POST)
+    for extra_form in added:
+        extra_form.fill(request.POST)
     try:
         answers.save_draft(
             annotator_id=annotator.pk, assignment_id=assignment.pk, added=added, **entries
@@ -266,15 +268,15 @@ def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
 
 def _was_given(annotator: Annotator, sha256: str) -> bool:
     """Whether one of the annotator's items or a practice item shows the file."""
-    shown = [again.items(annotator) for again in AGAIN.of(annotator.study)]
+    item_sets = [again.items(annotator) for again in AGAIN.of(annotator.study)]
     if annotator.study.state != Study.State.CLOSED and step_of(annotator) in _STEPS:
-        shown.append(Item.everything.filter(assignments__annotator=annotator))
+        item_sets.append(Item.everything.filter(assignments__annotator=annotator))
         practice = Item.everything.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
-        shown.append(practice)
+        item_sets.append(practice)
     whole = annotator.study.shows_whole_sets
     return any(
-        each["sha256"] == sha256
-        for found in shown
-        for item in found.only("media", "r1", "r2", "option_set")
-        for each in (item.all_media if whole else item.shown_media)
+        medium["sha256"] == sha256
+        for items in item_sets
+        for item in items.only("media", "r1", "r2", "option_set")
+        for medium in (item.all_media if whole else item.shown_media)
     )
