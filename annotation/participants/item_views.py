@@ -33,9 +33,10 @@ from annotation.participants.item_context import (
     ProgressOnItems,
     entered,
     forms_at,
+    next_url,
     progress_of,
     task_context,
-    task_url,
+    url_at,
 )
 from annotation.seats import flow
 from annotation.seats.flow import ending_of, step_of
@@ -92,7 +93,7 @@ def _show(
     if assignment.item.split == Item.Split.LEFT_OUT and assignment.state == _SKIPPED:
         # Reached by going back: it was taken out before they answered.
         earlier = progress.before(position)
-        return see_other(_url_of(annotator, earlier or progress.next_position))
+        return see_other(url_at(annotator, earlier or progress.next_position))
     added = forms_at(assignment)
     form = AnswerForm(
         study=annotator.study,
@@ -156,8 +157,8 @@ def _next_item(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     progress = progress_of(annotator.pk)
     position = progress.next_position
     if position is None:
-        return see_other(_url_of(annotator, position))
-    request.path = task_url(annotator.study.slug, position)
+        return see_other(url_at(annotator, position))
+    request.path = url_at(annotator, position)
     response = _show(request, annotator, progress, position)
     response.headers["Content-Location"] = request.path
     return response
@@ -236,19 +237,6 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
         status = CONFLICT
     now = assignment_at(annotator, position)
     return JsonResponse({"stamp": answers.stamp_of(now), **entered(now, added)}, status=status)
-
-
-def next_url(annotator: Annotator) -> str:
-    """The current item at its own address, so that Back goes through the items."""
-    if step_of(annotator) != "task":
-        return step_url(annotator)
-    return _url_of(annotator, progress_of(annotator.pk).next_position)
-
-
-def _url_of(annotator: Annotator, position: int | None) -> str:
-    if position is None:
-        return step_url(annotator, "feedback")
-    return task_url(annotator.study.slug, position)
 
 
 # The steps at which items are shown.
