@@ -397,11 +397,11 @@ def _as_long_as(check: dict[str, Any], length: float) -> ReadyCheck:
 
 def unfair_checks(study: Study) -> list[str]:
     """One sentence for each rule that the study's attention checks break; two queries."""
-    found = list(Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK))
-    warnings = [*_too_few(study, len(found)), *_unreadable_pointers(study)]
-    if found:
+    checks = list(Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK))
+    warnings = [*_too_few(study, len(checks)), *_unreadable_pointers(study)]
+    if checks:
         usual = _usual_length(study)
-        for check in sorted(found, key=lambda item: item.key):
+        for check in sorted(checks, key=lambda item: item.key):
             warnings += [
                 f"Attention check “{check.key}”: {fault}" for fault in _faults(check, usual)
             ]
@@ -442,7 +442,7 @@ def _faults(check: Item, usual: float | None) -> Iterator[str]:
 def _keyed_wrong(check: Item) -> Iterator[str]:
     """Compare the words that the instruction quotes with the response that counts as right."""
     instruction = _plain(check.check_instruction)
-    quotes = ["".join(found) for found in _QUOTED.findall(check.check_instruction)]
+    quotes = ["".join(groups) for groups in _QUOTED.findall(check.check_instruction)]
     right, wrong = texts_of(check)
     fits = [any(_fits(quote, text, instruction) for quote in quotes) for text in (right, wrong)]
     if _FORBIDS.search(instruction):

@@ -96,9 +96,12 @@ class Agreed:
 
 def agreed_versions(study: Study) -> list[Agreed]:
     """Every version that somebody agreed to, in the order of the first consent."""
-    stored = {each.version: each for each in ConsentVersion.objects.filter(study=study)}
+    stored = {
+        stored_version.version: stored_version
+        for stored_version in ConsentVersion.objects.filter(study=study)
+    }
     agreed = Annotator.objects.filter(study=study, consented_at__isnull=False)
-    found = (
+    summaries = (
         agreed.exclude(consent_version="")
         .order_by()
         .values_list("consent_version")
@@ -107,7 +110,7 @@ def agreed_versions(study: Study) -> list[Agreed]:
     )
     return [
         Agreed(version, people, first, last, stored.get(version))
-        for version, people, first, last in found
+        for version, people, first, last in summaries
     ]
 
 
@@ -146,7 +149,7 @@ def promised(
         for study, version, terms in versions.values_list("study", "version", "terms")
     }
     by_id = {study.pk: study for study in studies}
-    found: dict[int, Counter[PromisedPay]] = {study.pk: Counter() for study in studies}
+    counts: dict[int, Counter[PromisedPay]] = {study.pk: Counter() for study in studies}
     for pk, version, reward, currency, n in rows:
         study, terms = by_id[pk], stored.get((pk, version), {})
         agreed = terms.get("reward", study.reward if reward is None else reward)
@@ -156,8 +159,8 @@ def promised(
             agreed if reward is None else reward if is_other else max(reward, agreed),
             terms.get("minutes", study.minutes),
         )
-        found[pk][promise] += n
-    return found
+        counts[pk][promise] += n
+    return counts
 
 
 def terms_of_versions(study: Study) -> dict[str, Mapping[str, Any]]:
@@ -201,4 +204,6 @@ PAY_LOCK = SettingsLock("pay on Prolific", ("reward", "currency"), _why_pay_is_f
 
 def sum_in_words(counts: Mapping[PromisedPay, int], currency: str) -> str:
     """The sum of the promised rewards in each currency; zero in `currency` if there are none."""
-    return sums_in_words(((each.currency, n * each.reward) for each, n in counts.items()), currency)
+    return sums_in_words(
+        ((promise.currency, n * promise.reward) for promise, n in counts.items()), currency
+    )

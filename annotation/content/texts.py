@@ -269,8 +269,8 @@ def placeholders(text: str) -> list[str]:
 
 def unfilled(study: Study) -> dict[str, list[str]]:
     """The placeholders left in each field that annotators read; complete fields are omitted."""
-    found = {name: placeholders(getattr(study, name)) for name in _READ}
-    return {name: left for name, left in found.items() if left}
+    left_by_field = {name: placeholders(getattr(study, name)) for name in _READ}
+    return {name: left for name, left in left_by_field.items() if left}
 
 
 def ready_language(study: Study) -> str:
@@ -294,7 +294,7 @@ def template_for(study: Study, name: str) -> str:
     if name == "consent":
         facts["certainty"] = words["asks_certainty"] if study.ask_certainty else ""
         with translation.override(ready_language(study)):
-            facts["added"] = "".join(f" {each}" for each in consent_sentences(study))
+            facts["added"] = "".join(f" {sentence}" for sentence in consent_sentences(study))
     elif name == "instructions":
         own = "own_" if study.asks_own_answers else ""
         facts |= {

@@ -78,8 +78,8 @@ class Assignment(models.Model):
 
     def as_ranking(self, displayed: Sequence[int]) -> dict[str, list[int]]:
         """A ranking of a set, given as places on the screen from 0, in content terms."""
-        shown: list[int] = self.option_order or []
-        return {"shown": shown, "ranking": [shown[place] for place in displayed]}
+        numbers: list[int] = self.option_order or []
+        return {"shown": numbers, "ranking": [numbers[place] for place in displayed]}
 
 
 class Translated(models.TextChoices):

@@ -121,7 +121,7 @@ def _bound_id(request: HttpRequest, slug: str) -> int | None:
         # their part.
         names = (_cookie(slug), f"participant-{slug}")
         values = (
-            request.get_signed_cookie(each, None, salt=_SALT, max_age=_KEPT_FOR) for each in names
+            request.get_signed_cookie(name, None, salt=_SALT, max_age=_KEPT_FOR) for name in names
         )
         read[slug] = next((int(value) for value in values if value), None)
     return read[slug]
@@ -292,8 +292,8 @@ def closed(request: HttpRequest, study: Study, annotator: Annotator | None = Non
         Study.State(study.state), "not_open"
     )
     waits = annotator is not None and is_doubtful(annotator)
-    shown = annotator is not None and not waits
-    code = code_for(study_id=study.pk, ending=Ending.CLOSED) if shown else ""
+    gets_code = annotator is not None and not waits
+    code = code_for(study_id=study.pk, ending=Ending.CLOSED) if gets_code else ""
     context = {
         "study": study,
         "annotator": annotator,

@@ -19,8 +19,7 @@ from annotation.content.comprehension import (
 from annotation.models import Annotator
 from annotation.participants.access import participant_page, see_other, step_url
 from annotation.participants.forms import AnswerForm, QuizForm
-from annotation.participants.item_context import item_context, shown_text
-from annotation.participants.item_views import next_url
+from annotation.participants.item_context import item_context, next_url, shown_text
 from annotation.seats.flow import step_of
 from studies.models import Choice, Item, Study
 from studies.pages.responses import REFUSED

@@ -193,8 +193,8 @@ class AnswerForm:
     @property
     def translated(self) -> str:
         """What the page's script found translated; an answer is never refused because of it."""
-        found = self._text("translated")
-        return found if found in Translated.values else Translated.NOTHING
+        part = self._text("translated")
+        return part if part in Translated.values else Translated.NOTHING
 
     def _check(self, nothing_chosen: Any) -> None:
         if self.options:
@@ -223,15 +223,15 @@ class AnswerForm:
     def _check_places(self) -> None:
         """Check that every response of a set has its own place."""
         letters = LETTERS[: self.options]
-        given = {letter: whole_number(self._text(f"place_{letter}")) for letter in letters}
+        places = {letter: whole_number(self._text(f"place_{letter}")) for letter in letters}
         wrong = [
             letter
-            for letter, place in given.items()
+            for letter, place in places.items()
             if place is None or not 1 <= place <= self.options
         ]
-        held = [place for letter, place in given.items() if letter not in wrong]
+        held = [place for letter, place in places.items() if letter not in wrong]
         shared = [
-            letter for letter in letters if letter not in wrong and held.count(given[letter]) > 1
+            letter for letter in letters if letter not in wrong and held.count(places[letter]) > 1
         ]
         if len(wrong) == self.options:
             self.errors["choice"] = [
@@ -248,7 +248,7 @@ class AnswerForm:
         self._first_wrong = (wrong or shared or ["a"])[0]
         self._clean("", asks=self.study.ask_certainty)
         if "choice" not in self.errors:
-            ranked = sorted(letters, key=lambda letter: given[letter] or 0)
+            ranked = sorted(letters, key=lambda letter: places[letter] or 0)
             self.cleaned_data["ranking"] = [letters.index(letter) for letter in ranked]
 
     def _certainty(self) -> int | None:
@@ -316,8 +316,8 @@ class DraftForm(forms.Form):
 
     @property
     def places(self) -> dict[str, int]:
-        given = ((each, whole_number(self.data.get(f"place_{each}", ""))) for each in LETTERS)
-        return {letter: place for letter, place in given if place and place <= len(LETTERS)}
+        numbers = ((name, whole_number(self.data.get(f"place_{name}", ""))) for name in LETTERS)
+        return {name: place for name, place in numbers if place and place <= len(LETTERS)}
 
 
 class AboutForm(ParticipantForm):

@@ -17,9 +17,11 @@ from django.utils.translation import ngettext
 from annotation.content.added_questions import AddedForm, added_at
 from annotation.content.texts import PLACES, bands_for, setting_of, wording_for, worked_examples
 from annotation.machine_signs import TRAP_CERTAINTY
-from annotation.models import Assignment, Draft, InitialAnswer
+from annotation.models import Annotator, Assignment, Draft, InitialAnswer
+from annotation.participants.access import step_url
 from annotation.participants.forms import AnswerForm, assignment_token
 from annotation.participants.templates import address
+from annotation.seats.flow import step_of
 from annotation.seats.item_statements import answers_so_far
 from annotation.services.answers import stamp_of
 from studies.media.storage import media_html
@@ -198,10 +200,10 @@ def shown_text(study: Study, response: str) -> str:
     return render_response(response) if study.show_markdown else response
 
 
-def places(count: int, given: str) -> tuple[OfferedPlace, ...]:
-    """The places of `count` responses; the one that is `given` is selected."""
+def places(count: int, selected: str) -> tuple[OfferedPlace, ...]:
+    """The places of `count` responses; the one that is `selected` is selected."""
     return tuple(
-        OfferedPlace(number, str(name), str(number) == given)
+        OfferedPlace(number, str(name), str(number) == selected)
         for number, name in enumerate(_PLACES[:count], start=1)
     )
 
@@ -228,36 +230,40 @@ def item_context(
     `order` are the numbers of all responses of the item's set, if the page shows them.
     """
     study = item.study
+    sides = displayed_sides(item, shown_first, order, form)
     profile = None if study.asks_own_answers else profile_for(item)
-    texts = [item.r1["text"], item.r2["text"], item.question, item.context]
+    is_trap = study.sets_trap and item.split == Item.Split.ATTENTION_CHECK
+    responses = item.options if order else (item.r1, item.r2)
     return {
         "study": study,
         "item": item,
         "profile": profile,
         "folded": _folded(study, profile) if study.phone_features and profile else (),
-        "direction": direction_of(*texts),
-        "long": {"question": len(item.question) > LONG, "responses": _is_long(item, order)},
-        "media_html": media_html(item.media, partial(media_url, study.slug), lang=item.lang),
-        **_reading(item),
-        "trap": TRAP_CERTAINTY
-        if study.sets_trap and item.split == Item.Split.ATTENTION_CHECK
-        else None,
+        "long": {
+            "question": len(item.question) > LONG,
+            # All responses are folded if one is long, so that none looks preferred.
+            "responses": any(len(response["text"]) > LONG for response in responses),
+        },
+        "trap": TRAP_CERTAINTY if is_trap else None,
         "short_question": len(item.question) <= _SHORT_QUESTION,
         "question_heading": question_heading(item.task, own_answers=study.asks_own_answers),
-        "sides": displayed_sides(item, shown_first, order, form),
+        "sides": sides,
         "has_media": bool(item.all_media if order else item.shown_media),
         "ranks": bool(order),
+        "levels_open": number <= _LEVELS_OPEN,
+        "form": form,
+        **_reading(item),
+        "direction": direction_of(item.r1["text"], item.r2["text"], item.question, item.context),
+        "media_html": media_html(item.media, partial(media_url, study.slug), lang=item.lang),
         "places_wording": PLACES,
         "setting": setting_of(study),
         "wording": wording_for(item, study),
         "bands": bands_for(own_answers=study.asks_own_answers),
-        "levels_open": number <= _LEVELS_OPEN,
         "ai_policy": render_markdown(study.ai_policy),
-        "form": form,
     }
 
 
-# So many lines of a profile are worth a press.
+# Fewer lines of a profile than this are not worth a press.
 _FEWEST_FOLDED = 3
 
 
@@ -267,12 +273,6 @@ def _folded(study: Study, profile: Profile) -> frozenset[str]:
     hidden = keys - study.features_on_phones
     lines = len(hidden) + bool(profile.text) + len(profile.history)
     return hidden if hidden != keys and lines >= _FEWEST_FOLDED else frozenset()
-
-
-def _is_long(item: Item, order: Sequence[int] | None) -> bool:
-    """Whether a response is folded, and then all of them, so that none is ahead."""
-    shown = item.options if order else (item.r1, item.r2)
-    return any(len(each["text"]) > LONG for each in shown)
 
 
 def _reading(item: Item) -> dict[str, str]:
@@ -305,6 +305,11 @@ def task_context(
     # If answers cannot change, there is no link back to an earlier item.
     before = progress.before(position) if assignment.annotator.study.allow_changes else None
     initial = shown_initial(assignment)
+    has_answer, has_draft = (hasattr(assignment, name) for name in ("annotation", "draft"))
+    values = entered(assignment)
+    if earlier_ms is None:
+        latest = getattr(assignment, "draft", None) or getattr(assignment, "annotation", None)
+        earlier_ms = (latest.active_ms or 0) if latest else 0
     return {
         **item_context(
             item=assignment.item,
@@ -313,34 +318,24 @@ def task_context(
             number=number,
             order=assignment.option_order,
         ),
-        "action": task_url(slug, position),
-        "next_url": address("annotation:task", slug),
-        "draft_url": address("annotation:draft", slug, position),
-        "skip_url": address("annotation:skip", slug, position),
-        "token": assignment_token(
-            assignment,
-            shown_at=clock.now(),
-            earlier_ms=_active_before(assignment) if earlier_ms is None else earlier_ms,
-        ),
         "draft_key": f"{slug}:{assignment.pk}{':advice' if initial else ''}",
         "initial": initial,
-        "stamp": stamp_of(assignment),
-        "spent": entered(assignment)["active_ms"],
-        "is_unsaved": hasattr(assignment, "annotation") and hasattr(assignment, "draft"),
-        "has_answer": hasattr(assignment, "annotation"),
+        "spent": values["active_ms"],
+        "is_unsaved": has_answer and has_draft,
+        "has_answer": has_answer,
         "skipped": assignment.state == Assignment.State.SKIPPED,
         "number": number,
         "progress": progress,
         "minutes_left": _about(progress.minutes_left),
         "offers_break": progress.offers_break(position),
+        "action": task_url(slug, position),
         "back_url": task_url(slug, before) if before is not None else None,
+        "next_url": address("annotation:task", slug),
+        "draft_url": address("annotation:draft", slug, position),
+        "skip_url": address("annotation:skip", slug, position),
+        "token": assignment_token(assignment, shown_at=clock.now(), earlier_ms=earlier_ms),
+        "stamp": stamp_of(assignment),
     }
-
-
-def _active_before(assignment: Assignment) -> int:
-    """The stored active time of earlier visits to the item."""
-    source = getattr(assignment, "draft", None) or getattr(assignment, "annotation", None)
-    return (source.active_ms or 0) if source else 0
 
 
 def _about(minutes: int | None) -> str:
@@ -352,6 +347,20 @@ def _about(minutes: int | None) -> str:
 
 def task_url(slug: str, position: int) -> str:
     return address("annotation:task-item", slug, position)
+
+
+def url_at(annotator: Annotator, position: int | None) -> str:
+    """The address of the item at a position; without one, of the page after the last item."""
+    if position is None:
+        return step_url(annotator, "feedback")
+    return task_url(annotator.study.slug, position)
+
+
+def next_url(annotator: Annotator) -> str:
+    """The current item at its own address, so that Back goes through the items."""
+    if step_of(annotator) != "task":
+        return step_url(annotator)
+    return url_at(annotator, progress_of(annotator.pk).next_position)
 
 
 def entered(assignment: Assignment, added: Sequence[AddedForm] = ()) -> dict[str, Any]:
@@ -369,12 +378,12 @@ def _places_entered(assignment: Assignment) -> dict[str, str]:
         return {}
     draft, answer = (getattr(assignment, name, None) for name in ("draft", "annotation"))
     if draft is not None:
-        given = {int(number): place for number, place in (draft.places or {}).items()}
+        place_of = {int(number): place for number, place in (draft.places or {}).items()}
     else:
         ranking = answer.ranking["ranking"] if answer and answer.ranking else []
-        given = {number: place for place, number in enumerate(ranking, start=1)}
+        place_of = {number: place for place, number in enumerate(ranking, start=1)}
     return {
-        f"place_{value}": str(given.get(number, ""))
+        f"place_{value}": str(place_of.get(number, ""))
         for (value, _name), number in zip(SIDES, order, strict=False)
     }
 
@@ -416,7 +425,8 @@ def initial_answer(assignment: Assignment) -> InitialAnswer | None:
 
 def forms_at(assignment: Assignment) -> Sequence[AddedForm]:
     """The forms of extras on the page of an item as it is now."""
-    return added_at(assignment, after_advice=initial_answer(assignment) is not None)
+    is_advised = initial_answer(assignment) is not None
+    return added_at(assignment, after_advice=is_advised)
 
 
 def instructions_context(study: Study) -> dict[str, Any]:

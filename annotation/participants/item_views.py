@@ -33,9 +33,10 @@ from annotation.participants.item_context import (
     ProgressOnItems,
     entered,
     forms_at,
+    next_url,
     progress_of,
     task_context,
-    task_url,
+    url_at,
 )
 from annotation.seats import flow
 from annotation.seats.flow import ending_of, step_of
@@ -76,13 +77,13 @@ def task(request: HttpRequest, annotator: Annotator, position: int | None = None
     if ending_of(annotator):
         return see_other(step_url(annotator))
     progress = progress_of(annotator.pk)
-    shown = progress.next_position if position is None else position
-    if shown is None:
+    current = progress.next_position if position is None else position
+    if current is None:
         return see_other(step_url(annotator, "feedback"))
-    is_turn = shown == progress.next_position
-    if not (is_turn or (annotator.study.allow_changes and progress.may_open(shown))):
+    is_turn = current == progress.next_position
+    if not (is_turn or (annotator.study.allow_changes and progress.may_open(current))):
         return see_other(step_url(annotator, "task"))
-    return _show(request, annotator, progress, shown)
+    return _show(request, annotator, progress, current)
 
 
 def _show(
@@ -92,7 +93,7 @@ def _show(
     if assignment.item.split == Item.Split.LEFT_OUT and assignment.state == _SKIPPED:
         # Reached by going back: it was taken out before they answered.
         earlier = progress.before(position)
-        return see_other(_url_of(annotator, earlier or progress.next_position))
+        return see_other(url_at(annotator, earlier or progress.next_position))
     added = forms_at(assignment)
     form = AnswerForm(
         study=annotator.study,
@@ -118,14 +119,16 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         annotator = with_agreed_terms(admission.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
     try:
-        given = answers.EnteredAnswer(
+        entered = answers.EnteredAnswer(
             position=position,
             shown_at=token.shown_at,
             earlier_ms=token.earlier_ms,
             after_advice=request.POST.get("after_advice") == "yes",
             **form.cleaned_data,
         )
-        answers.record_answer(annotator=annotator, assignment_id=token.assignment_id, entered=given)
+        answers.record_answer(
+            annotator=annotator, assignment_id=token.assignment_id, entered=entered
+        )
     except Assignment.DoesNotExist:
         raise Http404("no such assignment at this position") from None
     if not is_bound(request, annotator):
@@ -154,8 +157,8 @@ def _next_item(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     progress = progress_of(annotator.pk)
     position = progress.next_position
     if position is None:
-        return see_other(_url_of(annotator, position))
-    request.path = task_url(annotator.study.slug, position)
+        return see_other(url_at(annotator, position))
+    request.path = url_at(annotator, position)
     response = _show(request, annotator, progress, position)
     response.headers["Content-Location"] = request.path
     return response
@@ -223,8 +226,8 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
         numbers = dict(zip(LETTERS, order, strict=False))
         entries["places"] = {str(numbers[k]): n for k, n in form.places.items() if k in numbers}
     added = forms_at(assignment_at(annotator, position)) if added_forms(annotator.study) else []
-    for each in added:
-        each.fill(request.POST)
+    for extra_form in added:
+        extra_form.fill(request.POST)
     try:
         answers.save_draft(
             annotator_id=annotator.pk, assignment_id=assignment.pk, added=added, **entries
@@ -234,19 +237,6 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
         status = CONFLICT
     now = assignment_at(annotator, position)
     return JsonResponse({"stamp": answers.stamp_of(now), **entered(now, added)}, status=status)
-
-
-def next_url(annotator: Annotator) -> str:
-    """The current item at its own address, so that Back goes through the items."""
-    if step_of(annotator) != "task":
-        return step_url(annotator)
-    return _url_of(annotator, progress_of(annotator.pk).next_position)
-
-
-def _url_of(annotator: Annotator, position: int | None) -> str:
-    if position is None:
-        return step_url(annotator, "feedback")
-    return task_url(annotator.study.slug, position)
 
 
 # The steps at which items are shown.
@@ -266,15 +256,15 @@ def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
 
 def _was_given(annotator: Annotator, sha256: str) -> bool:
     """Whether one of the annotator's items or a practice item shows the file."""
-    shown = [again.items(annotator) for again in AGAIN.of(annotator.study)]
+    item_sets = [again.items(annotator) for again in AGAIN.of(annotator.study)]
     if annotator.study.state != Study.State.CLOSED and step_of(annotator) in _STEPS:
-        shown.append(Item.everything.filter(assignments__annotator=annotator))
+        item_sets.append(Item.everything.filter(assignments__annotator=annotator))
         practice = Item.everything.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
-        shown.append(practice)
+        item_sets.append(practice)
     whole = annotator.study.shows_whole_sets
     return any(
-        each["sha256"] == sha256
-        for found in shown
-        for item in found.only("media", "r1", "r2", "option_set")
-        for each in (item.all_media if whole else item.shown_media)
+        medium["sha256"] == sha256
+        for items in item_sets
+        for item in items.only("media", "r1", "r2", "option_set")
+        for medium in (item.all_media if whole else item.shown_media)
     )

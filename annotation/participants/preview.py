@@ -71,7 +71,11 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
         "quiz": {"now": _first_question(study), "instructions_url": _url(study, "instructions")},
         "practice": _practice(study),
         "feedback": {"form": FeedbackForm(), "answered": study.items_per_annotator},
-        **{each.name: dict(each.preview(study)) for each in ADDED if each.name == step},
+        **{
+            extra_step.name: dict(extra_step.preview(study))
+            for extra_step in ADDED
+            if extra_step.name == step
+        },
     }
     return render(request, f"annotation/{step}.html", common | pages[step])
 
@@ -154,10 +158,10 @@ def items_of(study: Study, step: str) -> QuerySet[Item]:
 
     Items whose set another item shows have no page.
     """
-    found = Item.everything.filter(study=study, split=ITEM_STEPS[step])
+    items = Item.everything.filter(study=study, split=ITEM_STEPS[step])
     if study.shows_whole_sets and step == "task":
-        found = found.filter(seats_needed__gt=0)
-    return found.select_related("persona", "study").order_by("key")
+        items = items.filter(seats_needed__gt=0)
+    return items.select_related("persona", "study").order_by("key")
 
 
 def _url(study: Study, step: str) -> str:
@@ -170,7 +174,7 @@ def steps_of(study: Study) -> "dict[str, str | StrPromise]":
         "quiz": study.comprehension_questions.exists(),
         "practice": _practice_items(study).exists(),
         "attention": items_of(study, "attention").exists(),
-    } | {each.name: each.is_in(study) for each in ADDED}
+    } | {extra_step.name: extra_step.is_in(study) for extra_step in ADDED}
     return {step: label for step, label in _all_steps().items() if has.get(step, True)}
 
 
@@ -178,7 +182,7 @@ def _all_steps() -> "dict[str, str | StrPromise]":
     """The steps that a study can have, with those of extras before the feedback."""
     steps: dict[str, str | StrPromise] = {**STEPS}
     last = steps.pop("feedback")
-    return steps | {each.name: each.title for each in ADDED} | {"feedback": last}
+    return steps | {extra_step.name: extra_step.title for extra_step in ADDED} | {"feedback": last}
 
 
 def _after(step: str, steps: Collection[str]) -> str:
@@ -223,8 +227,8 @@ def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
         "unfair": unfair_checks(study),
     }
     query = ""
-    if step in ITEM_STEPS and (shown := _shown_item(study, step, request.GET.get("item", "1"))):
-        item, number, total = shown
+    if step in ITEM_STEPS and (place := _shown_item(study, step, request.GET.get("item", "1"))):
+        item, number, total = place
         query = "?" + urlencode({"item": number})
         setting = setting_of(study)
         context |= {

@@ -31,18 +31,18 @@ def environment(**options: Any) -> Environment:
     Missing values are empty, as in Django's templates.
     """
     options |= {"extensions": ["jinja2.ext.i18n"], "undefined": ChainableUndefined}
-    made = Environment(**options)  # noqa: S701  Django's backend sets autoescape
-    made.policies["ext.i18n.trimmed"] = True
+    jinja = Environment(**options)  # noqa: S701  Django's backend sets autoescape
+    jinja.policies["ext.i18n.trimmed"] = True
 
     @lru_cache(_PARTS)
     def rendered(language: str, name: str, values: frozenset[tuple[str, Any]]) -> Markup:
-        return Markup(made.get_template(name).render(_texts(language), **dict(values)))  # noqa: S704
+        return Markup(jinja.get_template(name).render(_texts(language), **dict(values)))  # noqa: S704
 
     def part(name: str, **values: Any) -> Markup:
         """The template `name`, which sees nothing but these values and so is rendered once."""
         return rendered(translation.get_language(), name, frozenset(values.items()))
 
-    made.globals |= {
+    jinja.globals |= {
         "_": translation.gettext,
         "gettext": translation.gettext,
         "ngettext": translation.ngettext,
@@ -51,8 +51,8 @@ def environment(**options: Any) -> Environment:
         "static": cache(static),  # looks the name's hash up each time
         "url": address,
     }
-    made.filters |= {"date": defaultfilters.date, "visible": visible}
-    return made
+    jinja.filters |= {"date": defaultfilters.date, "visible": visible}
+    return jinja
 
 
 def load() -> None:

@@ -37,8 +37,12 @@ from annotation.participants.access import (
 )
 from annotation.participants.added_steps import NOTES, STEPS
 from annotation.participants.forms import AboutForm, ConsentForm, FeedbackForm
-from annotation.participants.item_context import instructions_context, progress_of, task_url
-from annotation.participants.item_views import next_url
+from annotation.participants.item_context import (
+    instructions_context,
+    next_url,
+    progress_of,
+    task_url,
+)
 from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refresh
 from annotation.prolific.sync.sync import is_confirmed, refresh_submission
 from annotation.seats.assignment import is_doubtful

@@ -168,8 +168,8 @@ SAME_ITEMS: Kind[SameItems] = Kind("seat_rules", "same_items")
 def _same_again(annotator: Annotator, wanted: int) -> list[Item]:
     """The items that the annotator should get rather than the least covered ones."""
     pks = [pk for rule in SAME_ITEMS.of(annotator.study) for pk in rule.items(annotator)]
-    found = Item.objects.filter(study=annotator.study_id, pk__in=pks, seats_needed__gt=0)
-    return list(found.order_by("pk").only(*_CHOSEN_BY)[:wanted]) if pks else []
+    items = Item.objects.filter(study=annotator.study_id, pk__in=pks, seats_needed__gt=0)
+    return list(items.order_by("pk").only(*_CHOSEN_BY)[:wanted]) if pks else []
 
 
 def _option_orders(
@@ -450,9 +450,9 @@ def _open_seats(study: Study, wanted: int, rng: random.Random) -> Iterator[Item]
         study=study, seats_needed__gt=0, seats_taken__lt=F("seats_needed")
     )
     for coverage in range(study.annotations_per_item):
-        found = _from_random_point(open_items.filter(seats_taken=coverage), wanted, rng)
-        yield from found
-        wanted -= len(found)
+        batch = _from_random_point(open_items.filter(seats_taken=coverage), wanted, rng)
+        yield from batch
+        wanted -= len(batch)
         if wanted <= 0:
             return
 
@@ -467,9 +467,9 @@ def _least_covered(
     for coverage in range(study.annotations_per_item + 1):
         if wanted <= 0:
             return
-        found = _from_random_point(items.filter(seats_taken=coverage), wanted, rng)
-        yield from found
-        wanted -= len(found)
+        batch = _from_random_point(items.filter(seats_taken=coverage), wanted, rng)
+        yield from batch
+        wanted -= len(batch)
 
 
 def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) -> list[Item]:
@@ -479,28 +479,28 @@ def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) ->
     """
     start = rng.randrange(_SHUFFLE_KEYS)
     ordered = items.order_by("shuffle_key").only(*_CHOSEN_BY)
-    found = list(ordered.filter(shuffle_key__gte=start)[:count])
-    if len(found) < count:
-        found += ordered.filter(shuffle_key__lt=start)[: count - len(found)]
-    return found
+    chosen = list(ordered.filter(shuffle_key__gte=start)[:count])
+    if len(chosen) < count:
+        chosen += ordered.filter(shuffle_key__lt=start)[: count - len(chosen)]
+    return chosen
 
 
 def _showings(seats: list[Item], surplus: list[Item]) -> list[Showing]:
     """The orders shown so far for each item; surplus work never fills an item's last seat."""
-    shown: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    sides_shown: defaultdict[int, Counter[str]] = defaultdict(Counter)
     rows = (
         Assignment.objects.filter(item__in=seats, is_surplus=False)
         .exclude(state=Assignment.State.RELEASED)
         .values_list("item_id", "shown_first")
     )
     for item_id, first in rows:
-        shown[item_id][first] += 1
+        sides_shown[item_id][first] += 1
     return [
         Showing(
             item_id=item.pk,
             seats_left=item.seats_needed - item.seats_taken,
-            r1_first=shown[item.pk][Side.R1],
-            r2_first=shown[item.pk][Side.R2],
+            r1_first=sides_shown[item.pk][Side.R1],
+            r2_first=sides_shown[item.pk][Side.R2],
             truth=item.first_person,
             fixed=item.fixed_first or ("" if item.shuffle_sides else Side.R1),
         )

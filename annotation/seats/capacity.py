@@ -28,19 +28,19 @@ def count_open(seats: OpenSeats) -> int:
     return sum(width * items for width, items in seats.items())
 
 
-def people_needed(seats: OpenSeats, each: int) -> int:
+def people_needed(seats: OpenSeats, items_per_person: int) -> int:
     """How many newcomers fill these seats if nobody has two seats at an item.
 
     This is exact: this many people fill all seats if each takes the items with the most open ones.
     """
     widest = max((width for width, items in seats.items() if items), default=0)
-    return max(math.ceil(count_open(seats) / each), widest) if each else 0
+    return max(math.ceil(count_open(seats) / items_per_person), widest) if items_per_person else 0
 
 
-def seats_filled(seats: OpenSeats, each: int, people: int) -> int:
+def seats_filled(seats: OpenSeats, items_per_person: int, people: int) -> int:
     """The maximum number of these seats that this many newcomers can fill."""
     within = sum(min(width, people) * items for width, items in seats.items())
-    return min(each * people, within)
+    return min(items_per_person * people, within)
 
 
 def widened(seats: OpenSeats, *, by: int, items: int) -> OpenSeats:
@@ -60,8 +60,8 @@ def without(seats: OpenSeats, taken: OpenSeats) -> OpenSeats:
 
 def seats(study: Study) -> int:
     """How many answers the study's items need in total."""
-    found = Item.objects.filter(study=study).aggregate(seats=Sum("seats_needed"))["seats"]
-    return int(found or 0)
+    total = Item.objects.filter(study=study).aggregate(seats=Sum("seats_needed"))["seats"]
+    return int(total or 0)
 
 
 def needed_places(study: Study) -> int:
@@ -96,7 +96,7 @@ class SeatForecast:
     """
 
     seats: OpenSeats
-    each: int
+    items_per_person: int
     on_the_way: int = 0
     admitted: int = 0
     room: int | None = None
@@ -114,7 +114,7 @@ class SeatForecast:
     @property
     def needed(self) -> int:
         """How many people without items are needed for the open seats."""
-        return people_needed(self.seats, self.each)
+        return people_needed(self.seats, self.items_per_person)
 
     @property
     def missing_room(self) -> int:
@@ -144,7 +144,7 @@ class SeatForecast:
     def unfilled(self) -> int:
         """How many seats stay open if every remaining place is used."""
         people = max(0, self.needed - self.missing)
-        return self.open - seats_filled(self.seats, self.each, people)
+        return self.open - seats_filled(self.seats, self.items_per_person, people)
 
     @property
     def pay(self) -> int:
@@ -237,7 +237,7 @@ def forecast_of(
     admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if quotas else on_the_way
     return SeatForecast(
         seats=open_seats(seat_groups(study) if groups is None else groups),
-        each=items[: study.items_per_annotator].count(),
+        items_per_person=items[: study.items_per_annotator].count(),
         on_the_way=on_the_way.count(),
         admitted=admitted.count(),
         room=sum(group.open for group in quotas) if quotas else None,

@@ -64,22 +64,22 @@ _columns = cache(_Columns)
 
 def _row(columns: Sequence[_Columns[Any]], rest: str, *arguments: Any) -> list[Any] | None:
     """The objects of the only row of a SELECT of these columns; None without a row."""
-    sql = f"SELECT {', '.join(each.sql for each in columns)} {rest}"
+    sql = f"SELECT {', '.join(part.sql for part in columns)} {rest}"
     with connection.cursor() as cursor:
         execute(cursor, sql, arguments)
         row = cursor.fetchone()
     if row is None:
         return None
-    found, start = [], 0
-    for each in columns:
-        found.append(each.object(row[start : start + len(each)]))
-        start += len(each)
-    return found
+    objects, start = [], 0
+    for part in columns:
+        objects.append(part.object(row[start : start + len(part)]))
+        start += len(part)
+    return objects
 
 
 def annotator_of(slug: str, annotator_id: int) -> Annotator | None:
     """The annotator with this id in study `slug`, with the study."""
-    found = _row(
+    objects = _row(
         [_columns(Annotator), _columns(Study)],
         "FROM annotation_annotator JOIN studies_study"
         " ON studies_study.id = annotation_annotator.study_id"
@@ -87,10 +87,10 @@ def annotator_of(slug: str, annotator_id: int) -> Annotator | None:
         annotator_id,
         slug,
     )
-    if found is None:
+    if objects is None:
         return None
-    annotator: Annotator = found[0]
-    annotator.study = found[1]
+    annotator: Annotator = objects[0]
+    annotator.study = objects[1]
     return annotator
 
 
@@ -109,14 +109,14 @@ def locked_annotator(annotator_id: int, *, with_study: bool) -> Annotator:
         annotator_id,
     )
     # Read after the wait for the study.
-    found = _row(
+    objects = _row(
         [_columns(Annotator)],
         "FROM annotation_annotator WHERE id = %s" + _lock("annotation_annotator"),
         annotator_id,
     )
-    if study is None or found is None:
+    if study is None or objects is None:
         raise Annotator.DoesNotExist(f"there is no annotator {annotator_id}")
-    annotator: Annotator = found[0]
+    annotator: Annotator = objects[0]
     annotator.study = study[0]
     return annotator
 
@@ -130,7 +130,7 @@ def assignment_at(annotator: Annotator, position: int) -> Assignment:
 
     Raises `Assignment.DoesNotExist`.
     """
-    found = _row(
+    objects = _row(
         [_columns(model) for model in (Assignment, Item, Persona, Annotation, Draft)],
         "FROM annotation_assignment"
         " JOIN studies_item ON studies_item.id = annotation_assignment.item_id"
@@ -142,13 +142,13 @@ def assignment_at(annotator: Annotator, position: int) -> Assignment:
         annotator.pk,
         position,
     )
-    if found is None:
+    if objects is None:
         raise Assignment.DoesNotExist(f"annotator {annotator.pk} has nothing at {position}")
-    assignment: Assignment = found[0]
-    assignment.annotator, assignment.item = annotator, found[1]
-    assignment.item.study, assignment.item.persona = annotator.study, found[2]
+    assignment: Assignment = objects[0]
+    assignment.annotator, assignment.item = annotator, objects[1]
+    assignment.item.study, assignment.item.persona = annotator.study, objects[2]
     # Caches a missing row too, so that it is not queried again.
-    for name, one in (("annotation", found[3]), ("draft", found[4])):
+    for name, one in (("annotation", objects[3]), ("draft", objects[4])):
         Assignment._meta.get_field(name).set_cached_value(assignment, one)  # type: ignore[union-attr]
     return assignment
 
@@ -160,7 +160,7 @@ def locked_assignment(assignment_id: int, annotator_id: int) -> Assignment:
     annotator's lock first too, so neither waits for the other's assignments. Raises
     `Assignment.DoesNotExist`.
     """
-    found = _row(
+    objects = _row(
         [_columns(Assignment), _columns(Annotator), _columns(Item, _LOCKED_ITEM)],
         "FROM annotation_assignment"
         " JOIN annotation_annotator"
@@ -171,10 +171,10 @@ def locked_assignment(assignment_id: int, annotator_id: int) -> Assignment:
         assignment_id,
         annotator_id,
     )
-    if found is None:
+    if objects is None:
         raise Assignment.DoesNotExist(f"{assignment_id}, of annotator {annotator_id}")
-    assignment: Assignment = found[0]
-    assignment.annotator, assignment.item = found[1:]
+    assignment: Assignment = objects[0]
+    assignment.annotator, assignment.item = objects[1:]
     return assignment
 
 

@@ -157,8 +157,8 @@ def seen_plan(study: Study) -> str:
 
 def seen_questions(study: Study) -> str:
     """The hash of the questions that a form of questions shows."""
-    shown = study.demographic_questions.values_list("key", "label", "options", "sentence")
-    return seen_of(list(shown))
+    rows = study.demographic_questions.values_list("key", "label", "options", "sentence")
+    return seen_of(list(rows))
 
 
 @transaction.atomic

@@ -276,8 +276,8 @@ def note_signed(*, annotator_id: int) -> None:
 
 
 def _identity(annotator_id: int) -> ProlificIdentity | None:
-    found = ProlificIdentity.objects.select_for_update(no_key=True)
-    return found.filter(annotator=annotator_id).first()
+    identities = ProlificIdentity.objects.select_for_update(no_key=True)
+    return identities.filter(annotator=annotator_id).first()
 
 
 def enter(

@@ -190,13 +190,13 @@ def _signals(
 
     The browser stated more time than had passed; the answer follows the instruction for programs.
     """
-    found = entered.signals
-    if found and (entered.active_ms or 0) > (spent or 0) + TOLERANCE_MS:
-        found = {**found, "impossible": 1}
+    signals = entered.signals
+    if signals and (entered.active_ms or 0) > (spent or 0) + TOLERANCE_MS:
+        signals = {**signals, "impossible": 1}
     is_check = item.split == Item.Split.ATTENTION_CHECK
     if study.sets_trap and is_check and entered.certainty == TRAP_CERTAINTY:
-        found = {**(found or {}), "trapped": 1}
-    return found
+        signals = {**(signals or {}), "trapped": 1}
+    return signals
 
 
 def _is_repeat(
@@ -246,10 +246,10 @@ def _present_answer(assignment: Assignment) -> Annotation | None:
     """The answer of the assignment; no query for a reserved assignment, which has none."""
     if assignment.state == Assignment.State.RESERVED:
         return None
-    found = Annotation.objects.filter(assignment=assignment).first()
-    if found is not None:
-        found.assignment = assignment
-    return found
+    annotation = Annotation.objects.filter(assignment=assignment).first()
+    if annotation is not None:
+        annotation.assignment = assignment
+    return annotation
 
 
 def believable_ms(

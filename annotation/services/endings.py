@@ -229,15 +229,15 @@ def release_unanswered(*, study_id: int, user: User | None = None) -> int:
         raise PlacesError("Prolific decides how long people keep their place.")
     people = flow.never_answered(study)
     seats = flow.seats_held(people)
-    found = list(people.select_for_update(no_key=True, skip_locked=True, of=("self",)))
-    for annotator in found:
+    silent = list(people.select_for_update(no_key=True, skip_locked=True, of=("self",)))
+    for annotator in silent:
         annotator.study = study
         annotator.first_answer_by = annotator.first_answer_by or clock.now()
         annotator.save(update_fields=["first_answer_by"])
         flow.end(annotator, Annotator.State.TIMED_OUT, user=user, never_answered=True)
-    if found:
-        record(study, "unanswered seats released", user=user, people=len(found), seats=seats)
-    return len(found)
+    if silent:
+        record(study, "unanswered seats released", user=user, people=len(silent), seats=seats)
+    return len(silent)
 
 
 EXTENDED = "extended"

@@ -38,7 +38,7 @@ class FaultyItem:
 
 def describe(item: Item) -> FaultyItem:
     items = _together(item)
-    ids = [each.pk for each in items]
+    ids = [member.pk for member in items]
     answers = Annotation.objects.filter(assignment__item__in=ids)
     under_way = Assignment.objects.filter(item__in=ids, state=Assignment.State.RESERVED)
     following = Item.everything.filter(
@@ -46,7 +46,7 @@ def describe(item: Item) -> FaultyItem:
     ).order_by("key")
     return FaultyItem(
         item=item,
-        together=tuple(each.key for each in items if each.pk != item.pk),
+        together=tuple(member.key for member in items if member.pk != item.pk),
         answers=answers.exclude(standing=Annotation.Standing.WITHDRAWN).count(),
         waiting=under_way.filter(
             annotation=None, annotator__state=Annotator.State.ANNOTATING
@@ -83,13 +83,13 @@ def take_out(*, study_id: int, key: str, reason: str, user: User | None = None) 
     items = _together(item)
     if len(items) == Item.objects.filter(study=study).count():
         raise ItemError("This is the study's last item. Close the study instead.")
-    ids = [each.pk for each in items]
+    ids = [member.pk for member in items]
     with seats_changing(study):
         waiting = assignment.leave_items(ids)
         Item.everything.filter(pk__in=ids).update(split=Item.Split.LEFT_OUT, left_out_reason=reason)
         seat_items(study)
-    for each in items:
-        record(study, TAKEN_OUT, user=user, item=each.key, reason=reason, waiting=waiting)
+    for member in items:
+        record(study, TAKEN_OUT, user=user, item=member.key, reason=reason, waiting=waiting)
     item.refresh_from_db()
     return item
 
@@ -105,29 +105,29 @@ def put_back(*, study_id: int, key: str, user: User | None = None) -> Item:
     if item.split != Item.Split.LEFT_OUT:
         return item
     items = _together(item)
-    follows = {f"metadata__{Item.REPLACES}__in": [each.key for each in items]}
+    follows = {f"metadata__{Item.REPLACES}__in": [member.key for member in items]}
     corrected = Item.objects.filter(study=study, **follows).order_by("key").first()
     if corrected is not None:
         raise ItemError(
             f"The corrected item “{corrected.key}” counts in its place. Take that one out first."
         )
-    ids = [each.pk for each in items]
+    ids = [member.pk for member in items]
     with seats_changing(study):
         Item.everything.filter(pk__in=ids).update(split=Item.Split.MAIN, left_out_reason="")
         seat_items(study)
         assignment.return_to_items(ids)
         flow.use_surplus(study, among=Q(item__in=ids))
-    for each in items:
-        record(study, PUT_BACK, user=user, item=each.key)
+    for member in items:
+        record(study, PUT_BACK, user=user, item=member.key)
     item.refresh_from_db()
     return item
 
 
 def _found(study: Study, key: str) -> Item:
-    found = Item.everything.filter(study=study, key=key).first()
-    if found is None:
+    item = Item.everything.filter(study=study, key=key).first()
+    if item is None:
         raise ItemError(f"The study has no item “{key}”. Copy its id from the list of items.")
-    return found
+    return item
 
 
 def _together(item: Item) -> list[Item]:

@@ -124,7 +124,7 @@ def purge_identities(*, study_id: int) -> int:
 def note_same_browser(*, annotator_id: int, other_id: int) -> None:
     """Record that two annotators of a study used one browser, in the log of both; once."""
     both = Annotator.objects.in_bulk([annotator_id, other_id])
-    if len(both) < 2 or len({each.study_id for each in both.values()}) > 1:
+    if len(both) < 2 or len({person.study_id for person in both.values()}) > 1:
         return
     for own, other in ((annotator_id, other_id), (other_id, annotator_id)):
         log = AnnotatorEvent.objects.filter(annotator=own, event=AnnotatorEvent.SAME_BROWSER)

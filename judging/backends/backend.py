@@ -288,10 +288,10 @@ def check_endpoint(judge: JudgeSettings, *, field: str = "base_url") -> None:
 def leads_to_link_local(host: str) -> bool:
     """Whether a host is, or is the name of, a link-local or metadata address at this moment."""
     try:
-        found = socket.getaddrinfo(host, None)
+        entries = socket.getaddrinfo(host, None)
     except (OSError, UnicodeError):
         return False  # the request reports it
-    return any(is_link_local(str(address[0])) for *_, address in found)
+    return any(is_link_local(str(address[0])) for *_, address in entries)
 
 
 def _numeric_addresses(host: str) -> list[str]:
@@ -300,8 +300,8 @@ def _numeric_addresses(host: str) -> list[str]:
     Names are not looked up here: they can mean another address at the next look.
     """
     with suppress(OSError, UnicodeError):
-        found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
-        return [str(address[0]) for *_, address in found]
+        entries = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
+        return [str(address[0]) for *_, address in entries]
     return []
 
 

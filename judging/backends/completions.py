@@ -394,9 +394,9 @@ def _stated_cost(usage: Mapping[str, Any]) -> Decimal | None:
     amounts: list[Any] = [usage.get("cost")]
     if usage.get("is_byok") is True and isinstance(details := usage.get("cost_details"), dict):
         amounts.append(details.get("upstream_inference_cost") or 0)
-    if not all(type(each) in (int, float) and 0 <= each <= _MOST_DOLLARS for each in amounts):
+    if not all(type(amount) in (int, float) and 0 <= amount <= _MOST_DOLLARS for amount in amounts):
         return None
-    return sum((Decimal(str(each)) for each in amounts), start=Decimal(0))
+    return sum((Decimal(str(amount)) for amount in amounts), start=Decimal(0))
 
 
 def _number(value: object) -> Decimal | None:

@@ -32,8 +32,8 @@ def gives_only_probabilities(name: str) -> bool:
 
     A run can name a backend that is no longer here.
     """
-    found = (kind for kind in backend_kinds() if kind.name == name)
-    return any(kind.capabilities.only_probabilities for kind in found)
+    kinds = (kind for kind in backend_kinds() if kind.name == name)
+    return any(kind.capabilities.only_probabilities for kind in kinds)
 
 
 def names() -> list[str]:

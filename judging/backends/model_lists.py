@@ -78,12 +78,12 @@ def entries_by_name(answer: Any) -> dict[str, dict[str, Any]]:
 
     Raises `Garbage` if it is no list of models.
     """
-    found: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {}
     for row in all_entries(answer)[:_MOST_MODELS]:
         name = entry_name(row)
         if name and name.isprintable() and len(name) <= _LONGEST_NAME and _writes_text(row):
-            found.setdefault(name, row)
-    return found
+            entries.setdefault(name, row)
+    return entries
 
 
 def entry_name(row: Any) -> str:

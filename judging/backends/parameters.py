@@ -85,8 +85,8 @@ def own_form(way: str, question: JudgeQuestion) -> dict[str, Any]:
         ]
         root = ' ", " '.join(fields)
         return {GRAMMAR: f'root ::= "{{" {root} "}}"\n{_STRING}'}
-    each = [json.dumps(dict(zip(values, of, strict=True))) for of in _combined(values.values())]
-    return {way: {"choice": each} if way == CHOICE else each} if each else {}
+    texts = [json.dumps(dict(zip(values, of, strict=True))) for of in _combined(values.values())]
+    return {way: {"choice": texts} if way == CHOICE else texts} if texts else {}
 
 
 def _values(of: Mapping[str, Any]) -> Sequence[Any]:
@@ -97,8 +97,8 @@ def _values(of: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _combined(values: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    found = list(itertools.islice(itertools.product(*values), _MOST_TEXTS + 1))
-    return found if len(found) <= _MOST_TEXTS else []
+    combinations = list(itertools.islice(itertools.product(*values), _MOST_TEXTS + 1))
+    return combinations if len(combinations) <= _MOST_TEXTS else []
 
 
 def _literal(value: Any) -> str:
@@ -217,8 +217,8 @@ class Adjustments:
         """Note that the server has accepted what was `sent`."""
         if sent is self._usual:
             return
-        made = {change for change in self._all() if self._is_made(change, sent.values)}
-        self._accepted.update(change for change in self._all() if change not in made)
+        kept = {change for change in self._all() if self._is_made(change, sent.values)}
+        self._accepted.update(change for change in self._all() if change not in kept)
         if not self._is_plain:
             self._tried = [change for change in self._tried if change not in self._accepted]
         self._held = [change for change in self._held if change not in self._accepted]
@@ -273,20 +273,20 @@ class Adjustments:
 
     def _changes(self, names: Iterable[str]) -> list[str]:
         """The changes that errors about these parameters require, without those made already."""
-        found = []
+        candidates = []
         for name in names:
             if name in _OF_LOGPROBS:
-                found += [_FEWER_LOGPROBS, _NO_LOGPROBS]
+                candidates += [_FEWER_LOGPROBS, _NO_LOGPROBS]
             else:
-                found.append(_OTHER_LIMIT if name in LIMITS else name)
-        made = {*self._learnt, *self._tried, *self._held}
-        possible = [c for c in dict.fromkeys(found) if c in self._all() and c not in made]
+                candidates.append(_OTHER_LIMIT if name in LIMITS else name)
+        done = {*self._learnt, *self._tried, *self._held}
+        possible = [c for c in dict.fromkeys(candidates) if c in self._all() and c not in done]
         # Fewer alternatives first, then none.
         return [c for c in possible if c != _NO_LOGPROBS or _FEWER_LOGPROBS not in possible]
 
     def _untried(self) -> list[str]:
-        made = {*self._learnt, *self._tried, *self._held, *self._accepted}
-        left = [change for change in self._all() if change not in made]
+        done = {*self._learnt, *self._tried, *self._held, *self._accepted}
+        left = [change for change in self._all() if change not in done]
         left = [c for c in left if c not in (_FEWER_LOGPROBS, STREAM, _STREAM_USAGE)]
         return [change for change in left if change != _OTHER_LIMIT] or left
 

@@ -83,8 +83,8 @@ def _file() -> dict[str, Any]:
 @cache
 def presets() -> dict[str, JudgePreset]:
     """The presets by name, in the order of the file; without those whose backend is not here."""
-    found = {name: _preset(entry) for name, entry in _file().items() if name != "price"}
-    return {name: preset for name, preset in found.items() if preset.backend in names()}
+    entries = {name: _preset(entry) for name, entry in _file().items() if name != "price"}
+    return {name: preset for name, preset in entries.items() if preset.backend in names()}
 
 
 def _preset(entry: dict[str, Any]) -> JudgePreset:

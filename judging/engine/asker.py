@@ -221,7 +221,9 @@ class Asker:
         """Ask every question; return the reason why each of them stopped, or None."""
         # If only questions are left that failed while others were answered, the endpoint is not at
         # fault: otherwise every start would give it up again, and the run would never end.
-        self._only_failed = self._has_answered and all(each.has_failed for each in questions)
+        self._only_failed = self._has_answered and all(
+            question.has_failed for question in questions
+        )
         tasks = (self.ask(question) for question in questions)
         return await asyncio.gather(*tasks, return_exceptions=True)
 

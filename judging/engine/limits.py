@@ -36,13 +36,13 @@ def tightest_of(several: Iterable[RateLimits]) -> RateLimits:
     """The limits that satisfy all of several, with the longest patience."""
     limits = list(several)
     return RateLimits(
-        concurrency=min(each.concurrency for each in limits),
-        rpm=min((each.rpm for each in limits if each.rpm), default=None),
-        tpm=min((each.tpm for each in limits if each.tpm), default=None),
-        patience=max(each.patience for each in limits),
-        first=min((each.first for each in limits if each.first), default=None),
-        slow_after=min(each.slow_after for each in limits),
-        is_adaptive=all(each.is_adaptive for each in limits),
+        concurrency=min(one.concurrency for one in limits),
+        rpm=min((one.rpm for one in limits if one.rpm), default=None),
+        tpm=min((one.tpm for one in limits if one.tpm), default=None),
+        patience=max(one.patience for one in limits),
+        first=min((one.first for one in limits if one.first), default=None),
+        slow_after=min(one.slow_after for one in limits),
+        is_adaptive=all(one.is_adaptive for one in limits),
     )
 
 

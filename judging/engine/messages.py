@@ -45,11 +45,11 @@ class Message:
     def parts(self) -> Iterator[str | Attachment]:
         """Its text in pieces, with the pictures and sounds between them."""
         done = 0
-        for each in self.media:
-            if piece := self.text[done : each.place]:
+        for medium in self.media:
+            if piece := self.text[done : medium.place]:
                 yield piece
-            yield each
-            done = each.place
+            yield medium
+            done = medium.place
         if piece := self.text[done:]:
             yield piece
 
@@ -88,7 +88,11 @@ def prompt_sha256(messages: Sequence[Message]) -> str:
     """
     if any(message.media for message in messages):
         parts = [
-            [message.role, message.text, [[each.place, each.sha256] for each in message.media]]
+            [
+                message.role,
+                message.text,
+                [[medium.place, medium.sha256] for medium in message.media],
+            ]
             for message in messages
         ]
         text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
@@ -120,7 +124,7 @@ def _readable(message: Message) -> str:
 def length(messages: Sequence[Message]) -> int:
     """The length of a prompt in characters; pictures and sounds count by their tokens."""
     return sum(
-        len(message.text) + sum(each.tokens * LETTERS_PER_TOKEN for each in message.media)
+        len(message.text) + sum(medium.tokens * LETTERS_PER_TOKEN for medium in message.media)
         for message in messages
     )
 
@@ -143,7 +147,7 @@ def chat(messages: Sequence[Message]) -> list[dict[str, Any]]:
 def _content(message: Message) -> str | list[dict[str, Any]]:
     if not message.media:
         return message.text
-    return [_part(each) for each in message.parts()]
+    return [_part(part) for part in message.parts()]
 
 
 def _part(part: str | Attachment) -> dict[str, Any]:

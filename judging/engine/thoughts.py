@@ -58,10 +58,10 @@ class _Mark:
     is_token: bool = False  # `<|…|>`
 
 
-def _mark(found: re.Match[str]) -> _Mark:
-    if channel := found["channel"] or found["final"]:
+def _mark(match: re.Match[str]) -> _Mark:
+    if channel := match["channel"] or match["final"]:
         return _Mark("channel", channel.lower().endswith("final"), may_begin=True)
-    inside = found["tag"] or found["bracketed"]
+    inside = match["tag"] or match["bracketed"]
     name = re.split(r"[\s=]", inside.lstrip("|｜/\\ "), maxsplit=1)[0]
     words = [word.lower() for word in _WORD.findall(name)]
     closes = inside.lstrip("|｜\\ ").startswith("/") or not _CLOSES.isdisjoint(words)
@@ -83,12 +83,12 @@ def thoughts_in(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]
     opened, start, depth = "", 0, 0  # the thought that is not over
     is_leading, last = True, 0  # whether nothing but marks precedes, and the end of the last one
     others: set[str] = set()  # keys of open marks that open no thought
-    for found in _MARK.finditer(text):
-        mark = _mark(found)
+    for match in _MARK.finditer(text):
+        mark = _mark(match)
         # The partner of a reserved token has another number, and no sign that it closes.
         is_reserved = mark.key == "unused"
-        is_leading &= not text[last : found.start()].strip()
-        last = found.end()
+        is_leading &= not text[last : match.start()].strip()
+        last = match.end()
         if opened:
             if mark.key == opened:
                 is_over = mark.closes or is_reserved
@@ -98,9 +98,9 @@ def thoughts_in(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]
                 opened, is_leading = "", True
         elif not mark.key:
             if mark.is_token and (mark.is_answer or is_leading):
-                frames.append(found.span())
+                frames.append(match.span())
         elif not mark.closes and (is_leading or mark.may_begin):
-            opened, start, depth = mark.key, found.start(), 1
+            opened, start, depth = mark.key, match.start(), 1
         elif not mark.closes and not is_reserved:
             others.add(mark.key)
         elif mark.key in others:
@@ -112,4 +112,4 @@ def thoughts_in(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]
 
 def without_marks(text: str) -> str:
     """A text without the marks that open or close a thought."""
-    return _MARK.sub(lambda found: "" if _mark(found).key else found[0], text)
+    return _MARK.sub(lambda match: "" if _mark(match).key else match[0], text)

@@ -57,9 +57,9 @@ def user_message(filled: str, item: Item) -> Message:
     text, places = without_marks(filled)
     if not places:
         return Message("user", text)
-    facts = {each["sha256"]: each for each in item.all_media}
-    found = MediaFile.objects.filter(study=item.study_id, sha256__in=[sha for _, sha in places])
-    files = {file.sha256: stored_file(file) for file in found}
+    facts = {medium["sha256"]: medium for medium in item.all_media}
+    stored = MediaFile.objects.filter(study=item.study_id, sha256__in=[sha for _, sha in places])
+    files = {file.sha256: stored_file(file) for file in stored}
     return Message(
         "user",
         text,
@@ -185,12 +185,12 @@ class Asking:
         slots = self.slots(item, shown_first=shown_first)
         words = self.words_of(item.task, persona=bool(slots.persona or slots.examples))
         if slots.examples and "examples" not in names_in(words.template):
-            shown = "\n\n".join(filter(None, (slots.persona, slots.examples)))
-            slots = replace(slots, persona=shown)
+            both = "\n\n".join(filter(None, (slots.persona, slots.examples)))
+            slots = replace(slots, persona=both)
         slots = replace(slots, ask=words.question)
         if self.earlier_replies is not None:
             slots = self.earlier_replies.change(slots, item, shown_first)
-        prompt = tuple(user_message(fill(each, slots), item) for each in steps_of(words.template))
+        prompt = tuple(user_message(fill(step, slots), item) for step in steps_of(words.template))
         if system := self._system:
             prompt = (Message("system", system), *prompt)
         if self.probing and self.probing.choice.warns:
@@ -206,22 +206,22 @@ class Asking:
 
     def slots(self, item: Item, *, shown_first: str) -> Slots:
         """The texts of `item` that the prompt is filled with."""
-        shown, language = self._shown_features, self.language
-        slots = slots_of(item, shown_first=shown_first, features=shown, language=language)
+        features, language = self._shown_features, self.language
+        slots = slots_of(item, shown_first=shown_first, features=features, language=language)
         if self.template is not None and self.template.exact_texts:
             slots = with_exact_texts(
                 slots,
                 self.template.exact_texts,
                 item,
                 shown_first=shown_first,
-                whole_persona=shown is None,
+                whole_persona=features is None,
             )
         slots = self.protocol.filled(
             slots, item, seed=self.seed, shown_first=shown_first, language=language
         )
         if self.probing is None:
             return slots
-        return self.probing.change(slots, item, shown_first, features=shown)
+        return self.probing.change(slots, item, shown_first, features=features)
 
     @property
     def asks_all(self) -> bool:
@@ -234,8 +234,8 @@ class Asking:
 
     def earlier(self, item: Item, *, shown_first: str) -> tuple[str, ...]:
         """The replies that a judgment continues from, if it follows other runs."""
-        found = self.earlier_replies
-        return (found.own_reply(item, shown_first),) if found else ()
+        earlier_replies = self.earlier_replies
+        return (earlier_replies.own_reply(item, shown_first),) if earlier_replies else ()
 
     def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
         """The items that the run does not ask about, by id, with the reason."""
@@ -324,7 +324,7 @@ class Asking:
 @cache
 def certainty_question(language: str) -> dict[str, Any]:
     """The second question to a judge that answers closed questions: which level of certainty?"""
-    asks = (texts(Levels.name, each).how_certain for each in (language, PROMPT_LANGUAGE))
+    asks = (texts(Levels.name, name).how_certain for name in (language, PROMPT_LANGUAGE))
     bands = {band.slug: (band.name, band.definition) for band in bands_in(language)}
     return {"how_certain": next(filter(None, asks)), "levels": bands}
 
@@ -388,7 +388,7 @@ def words_of_run(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str,
         if run.judge.capabilities.only_probabilities and asking.protocol.asks_certainty
         else {},
     }
-    return {name: found for name, found in parts.items() if found}
+    return {name: words_of_part for name, words_of_part in parts.items() if words_of_part}
 
 
 def stored_words(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str, Any]:

@@ -83,8 +83,8 @@ class Probing:
             return slots
         asked = self._asked(probe, item, shown_first)
         if not probe.has_target and slots.persona:
-            shown = probe.show(profile_for(item, features=features), asked)
-            slots = replace(slots, persona=persona_text(item, shown, self.language))
+            changed = probe.show(profile_for(item, features=features), asked)
+            slots = replace(slots, persona=persona_text(item, changed, self.language))
         return probe.change(slots, asked)
 
     def why_not(self, items: QuerySet[Item], features: Sequence[str] | None) -> dict[int, str]:
@@ -120,8 +120,10 @@ class Probing:
         """The profile of another persona of the study, drawn once for each item; None without."""
         if not self._personas:
             personas = Persona.objects.filter(study=self.study).order_by("key")
-            self._personas.extend(each for each in personas if each.features or each.text)
-        others = [each for each in self._personas if _shown(each) != _shown(item.persona)]
+            self._personas.extend(
+                persona for persona in personas if persona.features or persona.text
+            )
+        others = [persona for persona in self._personas if _shown(persona) != _shown(item.persona)]
         if not others:
             return None
         one = others[draw(self.seed, "other persona", item.key) % len(others)]
@@ -137,26 +139,26 @@ class Probing:
             "r2": item.r2["text"],
         }
         return [
-            each
-            for each in self._answered[item.persona_id]
-            if each.item != item.key and not_the_same(each, **own)
+            example
+            for example in self._answered[item.persona_id]
+            if example.item != item.key and not_the_same(example, **own)
         ]
 
     def _read_answers(self, persona: int | None) -> None:
         """Read the items that a persona answered, or those of every persona."""
         rows = Item.objects.filter(study=self.study, first_person__in=Side.values).order_by("key")
-        found: dict[int, list[Example]] = defaultdict(list)
+        examples: dict[int, list[Example]] = defaultdict(list)
         if persona is not None:
             rows = rows.filter(persona=persona)
-            found[persona] = []
+            examples[persona] = []
         columns = ("persona_id", "key", "question", "context", "r1", "r2", "first_person")
         for owner, key, question, context, r1, r2, own in rows.values_list(*columns).iterator():
             example = Example(key, question or context, r1["text"], r2["text"], own)
-            found[owner].append(example)
+            examples[owner].append(example)
         if persona is None:
             everyone = Persona.objects.filter(study=self.study).values_list("pk", flat=True)
             self._answered.update({owner: [] for owner in everyone})
-        self._answered.update(found)
+        self._answered.update(examples)
 
 
 def _shown(persona: Persona) -> tuple[Any, ...]:

@@ -117,10 +117,10 @@ def asserts(text: str, start: int, end: int) -> bool:
 def _sentence(text: str, start: int, end: int) -> tuple[str, str, str]:
     """What is before and behind a verdict in its sentence, and the sign that ends it."""
     head = text[max(0, start - 400) : start]
-    ends = [found.end() for found in _ENDS.finditer(head)]
+    ends = [end_mark.end() for end_mark in _ENDS.finditer(head)]
     before = head[ends[-1] :] if ends else head
     if not _WORDS.search(before) and (line := head.rstrip('\n \t*_`"“>#-')).endswith(":"):
-        ends = [found.end() for found in _ENDS.finditer(line)]
+        ends = [end_mark.end() for end_mark in _ENDS.finditer(line)]
         before = line[ends[-1] :] if ends else line  # “The format is:” on a line of its own
     skipped = _CERTAINTY.match(text, end)
     start = skipped.end() if skipped else end
@@ -136,7 +136,7 @@ def _is_led_to(before: str, verdict: str, behind: str) -> bool:
     before = _COMMAND.sub(" ", _HEDGE.sub(" ", before))
     if _DECLINES.search(before):
         return False
-    cuts = [found.end() for found in _CLAUSE.finditer(before)]
+    cuts = [cut.end() for cut in _CLAUSE.finditer(before)]
     lead, clause = (before[: cuts[-1]], before[cuts[-1] :]) if cuts else ("", before)
     is_quoted = lead.rstrip().endswith((":", '"', "“", "„", "”"))
     if _NAMES.search(before) or (is_quoted and _NAMES.search(lead)):

@@ -41,4 +41,4 @@ def framing(name: str) -> Framing:
 
 def choices() -> list[tuple[str, str]]:
     """Names and descriptions, for a form and the field of the model."""
-    return [(each.name, each.description) for each in framings().values()]
+    return [(framing.name, framing.description) for framing in framings().values()]

@@ -135,16 +135,18 @@ class Found:
 def decide(text: str) -> tuple[Found | None, int | None]:
     """The verdict that counts, and its certainty; None if there is none or it is ambiguous."""
     text = _SCALE.sub(lambda scale: " " * len(scale[0]), text)
-    found = _found(text)
-    if not found:
+    verdicts = _found(text)
+    if not verdicts:
         return None, None
-    text = without_next_turn(text, found[0].end)
-    found = _found(text)
-    meant = [each for each in found if not _is_given_up(text, each)]
+    text = without_next_turn(text, verdicts[0].end)
+    verdicts = _found(text)
+    meant = [verdict for verdict in verdicts if not _is_given_up(text, verdict)]
     chosen = _asserted(text, meant, _chosen(text, meant))
     if chosen is None:
         return None, None
-    if not chosen.numbers and any(each.numbers for each in found if each.word != chosen.word):
+    if not chosen.numbers and any(
+        verdict.numbers for verdict in verdicts if verdict.word != chosen.word
+    ):
         return None, None  # the number of a letter that is given up may be that of the other one
     numbers = chosen.numbers or frozenset(map(_value, _NUMBER.finditer(text)))
     if not numbers:
@@ -176,9 +178,9 @@ def _value(number: "re.Match[str]") -> int:
     return int(number[1]) if 1 <= int(number[1]) <= 100 and not is_range else 0
 
 
-def _is_given_up(text: str, found: Found) -> bool:
-    line = text[max(0, found.start - 60) : found.start].rpartition("\n")[2]
-    return bool(_NOT_MEANT.search(line) or _NOT_MEANT_BEHIND.match(text, found.end))
+def _is_given_up(text: str, verdict: Found) -> bool:
+    line = text[max(0, verdict.start - 60) : verdict.start].rpartition("\n")[2]
+    return bool(_NOT_MEANT.search(line) or _NOT_MEANT_BEHIND.match(text, verdict.end))
 
 
 def _asserted(text: str, meant: Sequence[Found], chosen: Found | None) -> Found | None:
@@ -189,28 +191,32 @@ def _asserted(text: str, meant: Sequence[Found], chosen: Found | None) -> Found 
     if chosen is None or not chosen.is_bracketed or asserts(text, chosen.start, chosen.end):
         return chosen
     others = (
-        each
-        for each in reversed(meant)
-        if each.word == chosen.word and (each.numbers or not chosen.numbers)
+        verdict
+        for verdict in reversed(meant)
+        if verdict.word == chosen.word and (verdict.numbers or not chosen.numbers)
     )
-    return next((each for each in others if asserts(text, each.start, each.end)), None)
+    return next((verdict for verdict in others if asserts(text, verdict.start, verdict.end)), None)
 
 
 def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
-    certain = [each for each in meant if each.numbers]
-    if len({each.word for each in meant}) == 1:
+    certain = [verdict for verdict in meant if verdict.numbers]
+    if len({verdict.word for verdict in meant}) == 1:
         return (certain or meant)[-1]
     if not certain:
-        alone = [each for each in meant if _ALONE.search(text, max(0, each.start - 80), each.start)]
+        alone = [
+            verdict
+            for verdict in meant
+            if _ALONE.search(text, max(0, verdict.start - 80), verdict.start)
+        ]
         return alone[0] if alone and alone == [meant[-1]] else None
-    if len({each.word for each in certain}) > 1:
+    if len({verdict.word for verdict in certain}) > 1:
         return None
-    for each in meant:
-        between = text[each.end : certain[0].start]
-        if each.word == certain[0].word:
+    for verdict in meant:
+        between = text[verdict.end : certain[0].start]
+        if verdict.word == certain[0].word:
             continue
-        if each.start > certain[-1].end:
-            if CHANGED.search(text, certain[-1].end, each.start):
+        if verdict.start > certain[-1].end:
+            if CHANGED.search(text, certain[-1].end, verdict.start):
                 return None
         elif not re.search(r"[.:;!?\n]", between):
             return None  # “[[A]] beats [[B]] [[70]]”
@@ -222,7 +228,7 @@ def _decide(reply: Placed) -> tuple[Found | None, int | None]:
     chosen, certainty = decide(reply.text)
     if chosen and not chosen.numbers:
         behind = plain(without_next_turn(reply.text, chosen.end)[chosen.end :])
-        if any(each.side != chosen.side for each in statements(behind)):
+        if any(statement.side != chosen.side for statement in statements(behind)):
             return None, None
         if not chosen.is_bracketed and chosen.side and contradict(behind, chosen.side):
             return None, None
@@ -234,10 +240,10 @@ def _stated(reply: Placed, offers_tie: bool, asks_certainty: bool) -> Verdict | 
     text = plain(without_next_turn(reply.text))
     if re.search(r"\[\[[^\]\d]+\]\]", text):
         return None  # the content of the brackets was unclear
-    found = [each for each in statements(text) if _is_asserted(text, each)]
-    if len({each.side for each in found}) != 1:
+    asserted = [statement for statement in statements(text) if _is_asserted(text, statement)]
+    if len({statement.side for statement in asserted}) != 1:
         return None
-    chosen = found[0]
+    chosen = asserted[0]
     if contradict(text, chosen.side) or (chosen.side == "C" and not offers_tie):
         return None
     certainty = chosen.certainty if chosen.code == "json" else stated(text, chosen.end)

@@ -19,14 +19,14 @@ def protocols() -> "list[JudgingProtocol]":
 
 def protocol(name: str) -> "JudgingProtocol":
     """The protocol with this name. Raises `BadRun` if there is none."""
-    for each in protocols():
-        if each.name == name:
-            return each
+    for known in protocols():
+        if known.name == name:
+            return known
     raise BadRun(f"There is no setting “{name}”. Use one of: {', '.join(names())}.")
 
 
 def names() -> list[str]:
-    return [each.name for each in protocols()]
+    return [known.name for known in protocols()]
 
 
 def choices() -> list[tuple[str, str]]:

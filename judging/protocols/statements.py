@@ -74,12 +74,12 @@ class Placed:
         pieces: list[str] = []
         places: list[int] = []
         end = 0
-        for found in pattern.finditer(self.text):
-            piece = new(found)
-            pieces += self.text[end : found.start()], piece
-            places += self.places[end : found.start()]
-            places += self.places[found.start() : found.start() + len(piece)]
-            end = found.end()
+        for match in pattern.finditer(self.text):
+            piece = new(match)
+            pieces += self.text[end : match.start()], piece
+            places += self.places[end : match.start()]
+            places += self.places[match.start() : match.start() + len(piece)]
+            end = match.end()
         return Placed("".join((*pieces, self.text[end:])), [*places, *self.places[end:]])
 
 
@@ -150,21 +150,21 @@ _NEXT = re.compile(
 def stated(text: str, behind: int | None = None, *, only_whole: bool = False) -> int | None:
     """The only certainty that a text states by name, or as a number `behind` a verdict."""
     text = _STATED_SCALE.sub(lambda scale: " " * len(scale[0]), text)
-    named = [found for form in _FORMS for found in form.finditer(text)]
-    if only_whole and not all(found["number"].isdigit() for found in named):
+    named = [match for form in _FORMS for match in form.finditer(text)]
+    if only_whole and not all(match["number"].isdigit() for match in named):
         return None
-    values = {_stated_value(text, found) for found in named}
-    if behind is not None and (found := _NEXT.match(text, behind)):
-        values.add(_stated_value(text, found))
+    values = {_stated_value(text, match) for match in named}
+    if behind is not None and (number := _NEXT.match(text, behind)):
+        values.add(_stated_value(text, number))
     return values.pop() if len(values) == 1 else None
 
 
-def _stated_value(text: str, found: "re.Match[str]") -> int | None:
-    start = found.start("number")
+def _stated_value(text: str, match: "re.Match[str]") -> int | None:
+    start = match.start("number")
     before = re.sub(r"(?:</?\w+>\s*)+\Z", "", text[max(0, start - 40) : start]).rstrip("~≈([ ")
-    if found.groupdict().get("range") or _BOUND.search(before):
+    if match.groupdict().get("range") or _BOUND.search(before):
         return None
-    return whole(found["number"], found["unit"] or "")
+    return whole(match["number"], match["unit"] or "")
 
 
 def whole(number: str, unit: str = "") -> int | None:
@@ -190,12 +190,12 @@ def of_json(value: object) -> int | None:
         return None
     if isinstance(value, int | float):
         return whole(repr(value))
-    found = (
+    match = (
         re.fullmatch(rf"\s*{_STATED_NUMBER}{_UNIT}\s*", value, re.I)
         if isinstance(value, str)
         else None
     )
-    return whole(found["number"], found["unit"] or "") if found else None
+    return whole(match["number"], match["unit"] or "") if match else None
 
 
 _ANSWER_KEYS = frozenset(
@@ -278,10 +278,10 @@ _OVER = re.compile(r"\s*(?:to|over|rather\s+than|instead\s+of|als|statt)\s*", re
 def statements(text: str) -> list[Statement]:
     """The statements of a text without markup, each in its most informative form."""
     tags = (
-        Statement(side_of(found[1]), found.start(1), found.end(), "tag")
-        for found in _TAG.finditer(text)
+        Statement(side_of(match[1]), match.start(1), match.end(), "tag")
+        for match in _TAG.finditer(text)
     )
-    rest = _OBJECT.sub(lambda found: " " * len(found[0]), text)
+    rest = _OBJECT.sub(lambda match: " " * len(match[0]), text)
     return [*_in_objects(text), *tags, *_in_sentences(rest)]
 
 
@@ -304,9 +304,9 @@ def side_of(letter: str) -> ShownSide:
 
 
 def _in_objects(text: str) -> Iterator[Statement]:
-    for found in _OBJECT.finditer(text):
+    for match in _OBJECT.finditer(text):
         try:
-            fields = json.loads(found[0])
+            fields = json.loads(match[0])
         except (ValueError, RecursionError):
             continue
         lower = {key.strip().lower().replace(" ", "_"): value for key, value in fields.items()}
@@ -315,20 +315,20 @@ def _in_objects(text: str) -> Iterator[Statement]:
         if letter is None or len(values) > 1:
             continue
         certain = [of_json(value) for key, value in lower.items() if key in _CERTAINTY_KEYS]
-        place = found.start() + found[0].rindex(
-            letter[1], 0, found[0].rindex(values[0]) + len(values[0])
+        place = match.start() + match[0].rindex(
+            letter[1], 0, match[0].rindex(values[0]) + len(values[0])
         )
         certainty = certain[0] if len(certain) == 1 else None
-        yield Statement(side_of(letter[1]), place, found.end(), "json", certainty)
+        yield Statement(side_of(letter[1]), place, match.end(), "json", certainty)
 
 
 def _in_sentences(text: str) -> Iterator[Statement]:
     names = {side_of(name[1] or name[2]) for name in NAMED.finditer(text)}
-    for found in _SENTENCE.finditer(text):
-        is_question = found[0].rstrip().endswith(("?", "？"))
-        if len(found[0]) <= 400 and not is_question:
-            if made := _of(found[0], found.start(), is_only=len(names) == 1, text=text):
-                yield made
+    for sentence in _SENTENCE.finditer(text):
+        is_question = sentence[0].rstrip().endswith(("?", "？"))
+        if len(sentence[0]) <= 400 and not is_question:
+            if statement := _of(sentence[0], sentence.start(), is_only=len(names) == 1, text=text):
+                yield statement
 
 
 def _of(sentence: str, start: int, *, is_only: bool, text: str) -> Statement | None:

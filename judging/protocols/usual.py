@@ -36,17 +36,17 @@ class ReasonBefore(JudgingProtocol):
     ) -> Verdict:
         if not (is_structured and self.keeps_form(text)):
             reply = readable(text)
-            found = self.place.search(reply.text)
-            if found:
-                side = next(side for side in SIDES if side == found[1])
-                return Verdict(side, None, position=reply.places[found.start(1)])
+            marked = self.place.search(reply.text)
+            if marked:
+                side = next(side for side in SIDES if side == marked[1])
+                return Verdict(side, None, position=reply.places[marked.start(1)])
             if not is_lenient:
                 return Verdict(None, None)
         return super().read(text, is_structured=is_structured, is_lenient=is_lenient)
 
     def form(self) -> dict[str, Mapping[str, Any]]:
-        given: dict[str, Mapping[str, Any]] = {"reason": {"type": "string"}} | super().form()
-        return {name: given[name] for name in self.fields}
+        properties: dict[str, Mapping[str, Any]] = {"reason": {"type": "string"}} | super().form()
+        return {name: properties[name] for name in self.fields}
 
 
 class ReasonLine(ReasonBefore):
@@ -85,7 +85,7 @@ class Criteria(JudgingProtocol):
     reply_tokens = 60
 
     def of_study(self, criteria: Sequence[Mapping[str, str]]) -> "Criteria":
-        return Criteria(tuple((each["key"], each["name"]) for each in criteria))
+        return Criteria(tuple((criterion["key"], criterion["name"]) for criterion in criteria))
 
     def read(
         self,
@@ -98,11 +98,11 @@ class Criteria(JudgingProtocol):
         lines = self._lines(text)
         if lines is None:
             return Verdict(None, None)
-        *each, (whole, position) = lines
+        *own, (whole, position) = lines
         if whole == "C":
             return Verdict(None, None)
         keys = (key for key, _ in self.criteria)
-        chosen = dict(zip(keys, (side for side, _ in each), strict=True))
+        chosen = dict(zip(keys, (side for side, _ in own), strict=True))
         return Verdict(whole, None, {"criteria": chosen}, position=position)
 
     def _lines(self, text: str) -> list[tuple[ShownSide, int]] | None:
@@ -169,10 +169,10 @@ class Score(JudgingProtocol):
     def score(self, text: str) -> int | None:
         """The score in a reply; None if there is none, or several that differ."""
         text = readable(text).text
-        found = set(_BRACKETS.findall(text))
+        numbers = set(_BRACKETS.findall(text))
         if alone := _CONTINUED.match(text):
-            found.add(alone[1])
-        scores = {int(number) for number in found}
+            numbers.add(alone[1])
+        scores = {int(number) for number in numbers}
         score = scores.pop() if len(scores) == 1 else 0
         return score if 1 <= score <= self.highest else None
 
@@ -230,14 +230,14 @@ class Levels(JudgingProtocol):
 def _level(text: str) -> int | None:
     """The level in double brackets, in any of the languages; None if there are several."""
     inside = re.findall(r"\[\[([^\[\]]+)\]\]", readable(text).text)
-    found = {
+    places = {
         place
         for language in languages()
         for place, name in enumerate(texts(Levels.name, language).levels)
         for words in inside
         if " ".join(words.split()).casefold() == name.casefold()
     }
-    return found.pop() if len(found) == 1 else None
+    return places.pop() if len(places) == 1 else None
 
 
 class SecondQuestion(JudgingProtocol):

@@ -389,12 +389,12 @@ def grid_of(study: Study, plan: CampaignPlan) -> list[GridPoint]:
 
 
 def _probes(study: Study, probes: Sequence[str]) -> list[str]:
-    found: list[str] = []
+    named: list[str] = []
     for words in probes:
         head, star, tail = words.partition(f":{EVERY}")
         every = sorted(feature_sets.known_keys(study)) if star else [""]
-        found += [f"{head}:{key}{tail}" if star else words for key in every]
-    return found
+        named += [f"{head}:{key}{tail}" if star else words for key in every]
+    return named
 
 
 def _check_probes(probes: Sequence[str]) -> None:
@@ -416,7 +416,7 @@ def _check_prices(plan: CampaignPlan, judges: dict[str, Judge]) -> None:
 
 
 def _judges(plan: CampaignPlan) -> dict[str, Judge]:
-    found = {judge.name: judge for judge in Judge.objects.filter(name__in=plan.judges)}
-    if absent := [name for name in plan.judges if name not in found]:
+    judges = {judge.name: judge for judge in Judge.objects.filter(name__in=plan.judges)}
+    if absent := [name for name in plan.judges if name not in judges]:
         raise ConflictingValue("judges", _NO_JUDGE, judge=absent[0])
-    return found
+    return judges

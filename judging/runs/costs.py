@@ -54,10 +54,10 @@ class RunUsage:
         """Cost of `questions` questions; None if the judge has no price."""
         if judge.price_input is None or judge.price_output is None:
             return None
-        each = judge.price_input * Decimal(self.prompt_tokens)
-        each += judge.price_output * Decimal(self.completion_tokens)
+        one_question = judge.price_input * Decimal(self.prompt_tokens)
+        one_question += judge.price_output * Decimal(self.completion_tokens)
         share = judge.batch_price if by_batch else Decimal(1)
-        return each * questions * share / _PER_MILLION
+        return one_question * questions * share / _PER_MILLION
 
     def seconds(self, judge: Judge, questions: int) -> float | None:
         """The time by the strictest limit of the judge's addresses; None if unknown."""
@@ -283,14 +283,14 @@ class JudgeEstimate:
 
     @property
     def dollars(self) -> Decimal | None:
-        each = [row.dollars for row in self.rows if row.dollars is not None]
-        return sum(each, Decimal(0)) if len(each) == self.runs else None
+        known = [row.dollars for row in self.rows if row.dollars is not None]
+        return sum(known, Decimal(0)) if len(known) == self.runs else None
 
     @property
     def seconds(self) -> float | None:
         """The total over its runs, because they share its slots."""
-        each = [row.seconds for row in self.rows if row.seconds is not None]
-        return sum(each) if len(each) == self.runs else None
+        known = [row.seconds for row in self.rows if row.seconds is not None]
+        return sum(known) if len(known) == self.runs else None
 
     @property
     def time(self) -> str:
@@ -316,8 +316,8 @@ class CampaignEstimate(JudgeEstimate):
     @property
     def seconds(self) -> float | None:
         """The time of the slowest judge, as judges work in parallel; None if one is unknown."""
-        each = [row.seconds for row in self.judges if row.seconds is not None]
-        return max(each) if len(each) == len(self.judges) else None
+        known = [row.seconds for row in self.judges if row.seconds is not None]
+        return max(known) if len(known) == len(self.judges) else None
 
     @property
     def unpriced(self) -> list[str]:

@@ -133,11 +133,11 @@ def read_judgments(
         if known.matches(file):
             return known.read(file, study, skip_faulty)
     reader = _JudgmentReader(file.name, item_keys, skip=skip_faulty, scale=scale)
-    for found in read_answer_rows(file, required=REQUIRED):
-        if isinstance(found, BadLine):
-            reader.faults.append(found.fault)
+    for entry in read_answer_rows(file, required=REQUIRED):
+        if isinstance(entry, BadLine):
+            reader.faults.append(entry.fault)
         else:
-            reader.read(*found)
+            reader.read(*entry)
     if reader.unknown and not reader.judgments and not reader.faults:
         reader.faults.append(without_items(reader.unknown, reader.unknown, file.name))
     elif not reader.judgments and not reader.faults:
@@ -249,8 +249,8 @@ class _JudgmentReader:
                 "Remove rows with a bias_probe.",
                 value=raw["bias_probe"],
             )
-        given = row.one(raw, "rater_id")
-        rater = "" if given is None else str(given)
+        named = row.one(raw, "rater_id")
+        rater = "" if named is None else str(named)
         setting = row.one_of(raw, "setting", registry.names())
         for field, seen, value in (
             ("rater_id", self._raters, rater),
@@ -346,7 +346,7 @@ class Imported:
             f"Right answers that differ from the study's: {len(self.other_truths):,}. The "
             "article's tables count this run by its own file, reports by the study."
         )
-        yield from (f"  {each}" for each in self.other_truths[:LISTED])
+        yield from (f"  {line}" for line in self.other_truths[:LISTED])
         if (left := len(self.other_truths) - LISTED) > 0:
             yield f"  and {left:,} more"
 
@@ -438,10 +438,10 @@ class _JudgmentStorage:
             self._insert(new)
 
     def _stored(self, rows: list[ImportedJudgment]) -> dict[tuple[str, str, int], tuple[Any, ...]]:
-        found = self._run.judgments.filter(item__in={self._items[row.item_key] for row in rows})
+        stored = self._run.judgments.filter(item__in={self._items[row.item_key] for row in rows})
         return {
             (key, first, sample): (*rest, normalise(plain(raw_text)))
-            for key, first, sample, *rest, raw_text in found.values_list(
+            for key, first, sample, *rest, raw_text in stored.values_list(
                 "item__key", "shown_first", "sample", "state", "choice", "certainty", "raw_text"
             )
         }

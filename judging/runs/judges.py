@@ -95,17 +95,19 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
         others = {name: of for name, of in both.items() if of != "" and name not in EXTRA_FIELDS}
         fields["model_options"] = others | ExtraFields.of(both).stored
     store_judge(judge, fields)
-    if found := kind_of(judge).found_options(settings_of(judge)):
-        keep_found(judge, found)
+    if options := kind_of(judge).found_options(settings_of(judge)):
+        keep_found(judge, options)
     return judge, is_new
 
 
-def _first(preset: str, given: dict[str, Any]) -> dict[str, Any]:
+def _first(preset: str, fields_set: dict[str, Any]) -> dict[str, Any]:
     """What a preset adds to a new judge; prices that are given are not mixed with others."""
     if not preset:
         return {}
-    fields = first_fields(preset, model=given["model"], base_url=given.get("base_url", ""))
-    if {"price_input", "price_output"} & given.keys():
+    fields = first_fields(
+        preset, model=fields_set["model"], base_url=fields_set.get("base_url", "")
+    )
+    if {"price_input", "price_output"} & fields_set.keys():
         fields = {name: value for name, value in fields.items() if not name.startswith("price_")}
     return fields
 
@@ -125,12 +127,12 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
     if "base_url" in fields:
         fields = fields | {"base_url": fields["base_url"].strip()}
     fields = {**fields, **backend_kind(fields.get("backend", judge.backend)).always}
-    given = {**fields, "model_options": _without_address(judge, fields.get("model_options"))}
+    wanted = {**fields, "model_options": _without_address(judge, fields.get("model_options"))}
     before = {"model_options": _without_address(judge, judge.model_options)}
     changed = [
         key
         for key in ("name", *IDENTITY)
-        if key in fields and before.get(key, getattr(judge, key)) != given[key]
+        if key in fields and before.get(key, getattr(judge, key)) != wanted[key]
     ]
     if judge.pk is not None and changed and judge.runs.exists():
         raise BadJudge(
@@ -157,7 +159,9 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
         if judge.pk is not None and was_priced != judge.is_priced:
             _keep_recorded_costs(judge)
         if judge.pk is not None:
-            _note_addresses(judge, [each for each in judge.base_urls if each not in old_addresses])
+            _note_addresses(
+                judge, [address for address in judge.base_urls if address not in old_addresses]
+            )
         judge.save()
 
 
@@ -272,7 +276,7 @@ def check_replaced(field: str, address: str) -> None:
     if TO_REPLACE not in address:
         return
     part = TO_REPLACE + address.partition(TO_REPLACE)[2].partition("/")[0].partition(".")[0]
-    known = (each.replace for each in presets().values() if part in each.base_url)
+    known = (preset.replace for preset in presets().values() if part in preset.base_url)
     reason = {"part": part, "value": address, "replace": next(known, "")}
     raise InvalidValue(field, _TO_REPLACE, **reason)
 

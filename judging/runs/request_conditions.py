@@ -52,7 +52,7 @@ def sentences(sent: Sequence[Sent], reported: Sequence[Reported]) -> list[str]:
 
 
 def _about_requests(sent: Sequence[Sent]) -> Iterable[str]:
-    if not any(each.differs for each in sent):
+    if not any(conditions.differs for conditions in sent):
         return
     if len(sent) == 1:
         (only,) = sent
@@ -70,13 +70,15 @@ def _about_requests(sent: Sequence[Sent]) -> Iterable[str]:
 
 def _about_models(reported: Sequence[Reported]) -> Iterable[str]:
     models: dict[str, int] = {}
-    for each in reported:
-        models[each.model] = models.get(each.model, 0) + each.judgments
+    for report in reported:
+        models[report.model] = models.get(report.model, 0) + report.judgments
     if len(models) > 1:
         parts = [f"{name or 'no name'} ({_answers(n)})" for name, n in models.items()]
         yield f"The server named {len(models)} models: {_listed(parts)}."
     elif len(reported) > 1:
-        parts = [f"{each.fingerprint or 'none'} ({_answers(each.judgments)})" for each in reported]
+        parts = [
+            f"{report.fingerprint or 'none'} ({_answers(report.judgments)})" for report in reported
+        ]
         yield (
             f"The server named {len(reported)} versions of the model by its fingerprint: "
             f"{_listed(parts)}."
@@ -160,8 +162,8 @@ def _other_forms(runs: Collection[JudgeRun]) -> dict[int, str]:
     }
     if not others:
         return {}
-    found = JudgeRun.objects.filter(public_id__in=others.values()).values_list("public_id", "key")
-    keys = {public_id: key[:12] for public_id, key in found}
+    rows = JudgeRun.objects.filter(public_id__in=others.values()).values_list("public_id", "key")
+    keys = {public_id: key[:12] for public_id, key in rows}
     return {
         run.pk: (
             "Two conditions were used: this run requests structured replies, and goes on from run "

@@ -61,8 +61,8 @@ def take_over(
     # there. A prompt that continues from the judge's own reply does not show it.
     if reuse == Reuse.FRESH or not sources or asked.shares_requests or asked.needs_others:
         return []
-    found = Judgment.objects.filter(run=run.pk).exclude(reused_from=None)
-    used = set(found.values_list("reused_from", flat=True)) if run.pk else set()
+    reusing = Judgment.objects.filter(run=run.pk).exclude(reused_from=None)
+    used = set(reusing.values_list("reused_from", flat=True)) if run.pk else set()
     same_seed = reuse == Reuse.IDENTICAL and run.judge.temperature > 0
     taken = []
     questions = _questions(run, waiting)
@@ -101,8 +101,8 @@ class _Unanswered:
         judgment.choice = _turned(source.choice) if turns else source.choice
         judgment.probabilities = source.probabilities
         if turns and source.probabilities is not None:
-            given: Mapping[str, float] = source.probabilities
-            judgment.probabilities = {_turned(name): share for name, share in given.items()}
+            shares: Mapping[str, float] = source.probabilities
+            judgment.probabilities = {_turned(name): share for name, share in shares.items()}
         judgment.prompt_sha256, judgment.reused_from = self.prompt, source
         return judgment
 

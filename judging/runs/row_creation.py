@@ -101,11 +101,11 @@ def share_requests(run: JudgeRun) -> None:
     """Let new judgments wait for the one with the same request, at creation."""
     rows = Judgment.objects.filter(run=run.pk, asked_with=None)
     rows = rows.exclude(state=Judgment.State.SKIPPED).order_by("pk")
-    found = list(rows.values_list("pk", "item_id", "shown_first", "sample"))
-    places = protocol(run.setting).places(run, sorted({item for _, item, *_ in found}))
+    stored = list(rows.values_list("pk", "item_id", "shown_first", "sample"))
+    places = protocol(run.setting).places(run, sorted({item for _, item, *_ in stored}))
     first: dict[Request, int] = {}
     waiting = []
-    for pk, item, shown_first, sample in found:
+    for pk, item, shown_first, sample in stored:
         request = places.request(item, shown_first, sample)
         if request is not None and first.setdefault(request, pk) != pk:
             waiting.append(Judgment(pk=pk, asked_with_id=first[request]))
@@ -291,11 +291,11 @@ def _own_response(makers: Sequence[Any], own: Collection[str]) -> str:
     `makers` are those of r1 and r2, then other responses if the judge sees them.
     """
     named: list[tuple[str, Maker]] = list(zip(SIDES, makers[:2], strict=False))
-    for each in (makers[2] or ()) if len(makers) > 2 else ():
-        named.append((f"{each['place']} of the set", each["generated_by"]))
+    for response in (makers[2] or ()) if len(makers) > 2 else ():
+        named.append((f"{response['place']} of the set", response["generated_by"]))
     for side, maker in named:
-        if found := own_source(maker, own):
-            key, value = found
+        if match := own_source(maker, own):
+            key, value = match
             return f"Response {side} comes from the judge's own {key}, {value}."
     return ""
 
@@ -393,10 +393,10 @@ class RunStudyFacts:
         if pk is None:
             return None
         if pk not in self._wordings:
-            found = PromptTemplate.objects.filter(study=self.study, pk=pk).first()
-            if found is None:
+            template = PromptTemplate.objects.filter(study=self.study, pk=pk).first()
+            if template is None:
                 raise BadRun(f"Study “{self.study.slug}” has no such wording.")
-            self._wordings[pk] = found
+            self._wordings[pk] = template
         return self._wordings[pk]
 
     def wording_named(self, name: str) -> int | None:
@@ -407,10 +407,10 @@ class RunStudyFacts:
         if not name:
             return None
         stem, _, version = name.partition("@")
-        found = PromptTemplate.objects.filter(study=self.study, name=stem)
+        templates = PromptTemplate.objects.filter(study=self.study, name=stem)
         if version:
-            found = found.filter(version=int(version) if version.isdecimal() else 0)
-        template = found.order_by("version").last()
+            templates = templates.filter(version=int(version) if version.isdecimal() else 0)
+        template = templates.order_by("version").last()
         if template is None:
             raise ConflictingValue("wording", _NO_WORDING, value=name)
         self._wordings[template.pk] = template

@@ -229,7 +229,7 @@ _NO_FRAMING = FailureReason(
 )
 _OTHER_STEPS = FailureReason(
     "other_steps",
-    "{field}: this wording has {found} messages, and “{setting}” asks {steps}. Write "
+    "{field}: this wording has {messages} messages, and “{setting}” asks {steps}. Write "
     "“{{{{ then }}}}” on a line of its own between the messages.",
 )
 _NO_OWN_SOURCES = FailureReason(
@@ -335,8 +335,12 @@ def _check_language(
 def _check_steps(run: JudgeRun, protocol: JudgingProtocol) -> None:
     assert run.wording is not None  # noqa: S101 - as the caller has seen
     for template in filter(None, (run.wording.template, run.wording.template_without_persona)):
-        found = len(steps_of(template))
-        if found != protocol.steps:
+        messages = len(steps_of(template))
+        if messages != protocol.steps:
             raise ConflictingValue(
-                "wording", _OTHER_STEPS, found=found, setting=protocol.name, steps=protocol.steps
+                "wording",
+                _OTHER_STEPS,
+                messages=messages,
+                setting=protocol.name,
+                steps=protocol.steps,
             )

@@ -333,7 +333,7 @@ def _extended(
     """The run that differs only in samples or orders, changed to what `asked` describes."""
     differs = {"samples", "orders"}
     named = {*asked, *_NOT_ALWAYS} - differs
-    found = [
+    matches = [
         run
         for run in JudgeRun.objects.select_related("judge", "study").filter(
             study=study, judge=judge, is_imported=False
@@ -343,9 +343,9 @@ def _extended(
         and run.samples <= asked["samples"]
         and asked["orders"] in {run.orders, JudgeRun.Orders.BOTH}
     ]
-    if len(found) != 1:
-        raise ConflictingValue("extend", _NO_SUCH_RUN, count=len(found))
-    (run,) = found
+    if len(matches) != 1:
+        raise ConflictingValue("extend", _NO_SUCH_RUN, count=len(matches))
+    (run,) = matches
     run.key, run.samples, run.orders = key, asked["samples"], asked["orders"]
     run.parameters |= {name: asked[name] for name in differs}
     return run
@@ -370,14 +370,14 @@ def wake(
     Uses conditional UPDATEs of single columns, because the writer changes others concurrently.
     """
     same = JudgeRun.objects.filter(pk=run.pk)
-    given: dict[str, Any] = {"by_batch": by_batch}
+    values: dict[str, Any] = {"by_batch": by_batch}
     if budget is not None:
-        given["budget"] = budget
+        values["budget"] = budget
     if token_budget is not None:
-        given["token_budget"] = token_budget
+        values["token_budget"] = token_budget
     if not probe:
-        given["probe_first"] = False
-    same.update(**given)
+        values["probe_first"] = False
+    same.update(**values)
     if Judgment.everything.filter(run=run, state__in=Judgment.OPEN).exists():
         idle = same.exclude(state=JudgeRun.State.RUNNING)
         if run.state != JudgeRun.State.CANCELLED:

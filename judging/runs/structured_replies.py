@@ -58,9 +58,9 @@ def offer_of(run: JudgeRun) -> StructuredOffer | None:
         return None
     asked = Judgment.objects.filter(run=run.pk, answered_at__isnull=False, reused_from=None)
     first = asked.filter(state__in=_ANSWERED).order_by("answered_at", "pk")
-    found = list(first.values_list("state", "replies")[:LOOKED_AT])
-    unread = sum(state == Judgment.State.UNPARSEABLE or replies > 1 for state, replies in found)
-    return StructuredOffer(unread, len(found)) if unread >= TOO_MANY else None
+    answers = list(first.values_list("state", "replies")[:LOOKED_AT])
+    unread = sum(state == Judgment.State.UNPARSEABLE or replies > 1 for state, replies in answers)
+    return StructuredOffer(unread, len(answers)) if unread >= TOO_MANY else None
 
 
 def offering(study: Study, judge: Judge, spec: RunSpec) -> JudgeRun | None:
@@ -100,9 +100,9 @@ def go_on_structured(*, run_id: int, enqueue: bool = True, user: User | None = N
         sentence=f"Run {new.public_id} goes on with structured replies; what it has is kept.",
         among=(*JudgeRun.ACTIVE, *JudgeRun.RESUMABLE),
     )
-    for each, name, other in ((run, CONTINUED_BY, new), (new, GOES_ON_FROM, run)):
-        each.parameters[name] = other.public_id
-        each.save(update_fields=["parameters"])
+    for own_run, name, other in ((run, CONTINUED_BY, new), (new, GOES_ON_FROM, run)):
+        own_run.parameters[name] = other.public_id
+        own_run.save(update_fields=["parameters"])
     for campaign in run.campaigns.all():
         campaign.runs.add(new)
     event = "judge run goes on structured"

@@ -46,15 +46,15 @@ def texts_to_judges(study: Study) -> list[LaunchCheck]:
         return []
     rows = Item.objects.filter(study=study).order_by("key")[:_MOST_ITEMS]
     columns = rows.values_list("key", "question", "context", "r1__text", "r2__text")
-    found = {
+    passages = {
         key: passage
         for key, *texts in columns.iterator(chunk_size=1_000)
         if (passage := next(filter(None, map(passage_to_judge, filter(None, texts))), ""))
     }
-    if not found:
+    if not passages:
         return [LaunchCheck("No item has a text that addresses a judge.", False)]
-    key, passage = next(iter(found.items()))
-    items = "1 item has" if len(found) == 1 else f"{len(found):,} items have"
+    key, passage = next(iter(passages.items()))
+    items = "1 item has" if len(passages) == 1 else f"{len(passages):,} items have"
     words = (
         f"{items} a text that may address a judge, first “{passage}” in {key}. A model may follow "
         "it. Check these items, or measure its effect with the bias probe “injection”."
@@ -64,8 +64,8 @@ def texts_to_judges(study: Study) -> list[LaunchCheck]:
 
 def asked_items(study: Study) -> Iterable[str]:
     """The keys of the items that judges were asked about here; imported judgments ask nobody."""
-    found = Judgment.everything.filter(run__study=study, run__is_imported=False).order_by()
-    return found.values_list("item__key", flat=True).distinct()
+    judgments = Judgment.everything.filter(run__study=study, run__is_imported=False).order_by()
+    return judgments.values_list("item__key", flat=True).distinct()
 
 
 def _away(judge: Judge) -> list[str]:
@@ -102,7 +102,7 @@ def ledger_use(run_id: int) -> tuple[int, int, int]:
     Includes requests of removed judgments.
     """
     ended = Attempt.objects.filter(judgment__run=run_id).exclude(outcome=Attempt.Outcome.SENT)
-    found = ended.aggregate(
+    sums = ended.aggregate(
         nano=Sum("cost_nano", default=0),
         tokens=Sum(
             Coalesce(F("prompt_tokens"), 0) + Coalesce(F("completion_tokens"), 0), default=0
@@ -110,7 +110,7 @@ def ledger_use(run_id: int) -> tuple[int, int, int]:
         retries=Count("pk", filter=~Q(outcome=Attempt.Outcome.REPLIED)),
     )
     removed = JudgeRun.objects.values_list("parameters", flat=True).get(pk=run_id).get(REMOVED, {})
-    nano, tokens, retries = (found[name] + removed.get(name, 0) for name in AMOUNTS)
+    nano, tokens, retries = (sums[name] + removed.get(name, 0) for name in AMOUNTS)
     return nano, tokens, retries
 
 

@@ -62,7 +62,7 @@ def most_of(question: JudgeQuestion, *, reply_tokens: int) -> Usage:
     read the prompt once for each question.
     """
     sent = sum(
-        length_in_bytes(message.text) + sum(each.tokens for each in message.media)
+        length_in_bytes(message.text) + sum(attachment.tokens for attachment in message.media)
         for message in question.asking
     )
     sent += _FRAME_TOKENS * len(question.asking)

@@ -312,7 +312,10 @@ def _note_prompts(judgments: list[Judgment]) -> None:
         statements.add(
             "UPDATE judging_judgment SET prompt_sha256 = %s WHERE id = %s",
             # In order of id, as judgments are always locked.
-            [(each.prompt_sha256, each.pk) for each in sorted(judgments, key=lambda each: each.pk)],
+            [
+                (judgment.prompt_sha256, judgment.pk)
+                for judgment in sorted(judgments, key=lambda judgment: judgment.pk)
+            ],
         )
         statements.execute()
 
@@ -367,7 +370,7 @@ def _ask(
     try:
         check_sharing(run.study, run.judge)
         # Needed only for a question that failed before.
-        has_answered = any(each.has_failed for each in questions) and has_replies(run.pk)
+        has_answered = any(question.has_failed for question in questions) and has_replies(run.pk)
         judge = judge_of(run)
         asker = runtime.asker(judge, ledger, has_answered=has_answered, watches=watches)
     except BadJudge as error:

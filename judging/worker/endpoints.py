@@ -173,11 +173,11 @@ def judge_of(run: JudgeRun) -> Judge:
     return judge
 
 
-def keep_found(judge: Judge, found: Mapping[str, Any]) -> None:
+def keep_found(judge: Judge, options: Mapping[str, Any]) -> None:
     """Store what a backend has found out about the judge's server, so that all workers know it."""
     with transaction.atomic():
         stored = Judge.objects.select_for_update(no_key=True).get(pk=judge.pk)
-        judge.model_options = {**found, **stored.model_options}  # the first one counts
+        judge.model_options = {**options, **stored.model_options}  # the first one counts
         if judge.model_options != stored.model_options:
             judge.save(update_fields=["model_options"])
 

@@ -183,7 +183,10 @@ def _parameters(rows: Sequence[Opening]) -> list[Parameters]:
 
 def _store_parameters(statements: Statements, rows: Sequence[Opening]) -> None:
     """Store parameters that are not stored yet; in a fixed order, to prevent deadlocks."""
-    now, sent = _moment(clock.now()), {each.sha256: each.text for each in _parameters(rows)}
+    now, sent = (
+        _moment(clock.now()),
+        {sent_parameters.sha256: sent_parameters.text for sent_parameters in _parameters(rows)},
+    )
     statements.add(
         "INSERT INTO judging_sentparameters (sha256, parameters, created_at)"
         " VALUES (%s, %s, %s) ON CONFLICT (sha256) DO NOTHING",

@@ -143,10 +143,10 @@ def in_order(run_id: int, state: str) -> QuerySet[Judgment]:
     Without the state in the order, PostgreSQL would read all judgments by id. Sorting by the state,
     equal for all rows, makes it use the index that starts with it.
     """
-    found = Judgment.everything.filter(run=run_id, state__range=(state, state))
+    judgments = Judgment.everything.filter(run=run_id, state__range=(state, state))
     if state == Judgment.State.PENDING:
-        found = found.exclude(NOT_ASKED)
-    return found.order_by("state", "pk")
+        judgments = judgments.exclude(NOT_ASKED)
+    return judgments.order_by("state", "pk")
 
 
 def closing_words(run_id: int) -> str:
@@ -182,7 +182,7 @@ _ENDED = (
 
 def sharing() -> list[str]:
     """Protocols with one reply about several items."""
-    return [each.name for each in protocols() if each.shares_requests]
+    return [known.name for known in protocols() if known.shares_requests]
 
 
 def share_replies(run_id: int) -> None:
@@ -200,8 +200,8 @@ def share_replies(run_id: int) -> None:
         asked_with__isnull=False,
         asked_with__state__in=_ENDED,
     )
-    found = waiting.select_related("item", "asked_with__item").order_by("pk").iterator(_PORTION)
-    while some := list(islice(found, _PORTION)):
+    rest = waiting.select_related("item", "asked_with__item").order_by("pk").iterator(_PORTION)
+    while some := list(islice(rest, _PORTION)):
         with transaction.atomic(), connection.cursor() as cursor:
             statements = Statements(cursor)
             statements.add(

@@ -212,11 +212,11 @@ def _draw(
     """
     if per_minute is None or wanted <= 0:
         return 0.0
-    each = 60.0 / per_minute
+    interval = 60.0 / per_minute
     free_at = max(document.get(name, 0.0), now)
-    room = (BURST_SECONDS - (free_at - now)) / each
+    room = (BURST_SECONDS - (free_at - now)) / interval
     if room < 0:
         return 0.0
     amount = min(wanted, max(at_least, float(int(room / sharers))))
-    document[name] = free_at + amount * each
+    document[name] = free_at + amount * interval
     return amount

@@ -137,8 +137,8 @@ def unread_of(run: JudgeRun) -> UnreadReplies | None:
         return None
     is_refused = known[_REFUSED] > known[Judgment.State.UNPARSEABLE]
     state = _REFUSED if is_refused else Judgment.State.UNPARSEABLE
-    found = Judgment.objects.filter(run=run.pk, state=state).select_related("item").order_by("pk")
-    replies = [UnreadReply.of(judgment) for judgment in found[:SAMPLES]]
+    unread = Judgment.objects.filter(run=run.pk, state=state).select_related("item").order_by("pk")
+    replies = [UnreadReply.of(judgment) for judgment in unread[:SAMPLES]]
     return UnreadReplies(replies, _REFUSALS if is_refused else _UNREAD)
 
 

@@ -61,8 +61,8 @@ def edit_persona(
     items = Item.everything.filter(persona=persona).select_related("persona", "study")
     for item in items.iterator(chunk_size=_CHUNK):
         store_item(item, validated(item, raw_item(item)))
-    shown = {name: [_facts(old), _facts(new)] for name in ("features",)}
-    note_change(study, "persona edited", user=user, persona=key, changed=shown)
+    changes = {name: [_facts(old), _facts(new)] for name in ("features",)}
+    note_change(study, "persona edited", user=user, persona=key, changed=changes)
     return persona
 
 

@@ -248,10 +248,10 @@ def _reading_sentence(done: int, total: int) -> str:
 
 def warnings_shown(result: ImportResult) -> list[str]:
     """The first warnings of an import, each as a sentence with its line."""
-    shown = [f"{place(w.line)}: {w.message}" for w in result.warnings[:_WARNINGS_SHOWN]]
-    if (left := len(result.warnings) - len(shown)) > 0:
-        shown.append(f"There are {left:,} more warnings.")
-    return shown
+    sentences = [f"{place(w.line)}: {w.message}" for w in result.warnings[:_WARNINGS_SHOWN]]
+    if (left := len(result.warnings) - len(sentences)) > 0:
+        sentences.append(f"There are {left:,} more warnings.")
+    return sentences
 
 
 # Values of the own answer that are read without a mapping in a column with a usual name.
@@ -416,5 +416,5 @@ def tidy_uploads() -> None:
 
 def _before(study: Study, columns_hash: str) -> Upload | None:
     """The last upload of the study with these columns that was imported."""
-    found = Upload.objects.filter(study=study, columns_hash=columns_hash)
-    return found.exclude(imported_at=None).order_by("-imported_at").first()
+    uploads = Upload.objects.filter(study=study, columns_hash=columns_hash)
+    return uploads.exclude(imported_at=None).order_by("-imported_at").first()

@@ -70,7 +70,7 @@ def _why(study: Study, ahead: SeatForecast, people: int, left: int, label: str) 
     if not ahead.open:
         return f"{who} needs {more}: every answer is in or on its way."
     seats = "1 answer is" if ahead.open == 1 else f"{ahead.open:,} answers are"
-    reasons = [f"{seats} missing, at {ahead.each:,} for each person"]
+    reasons = [f"{seats} missing, at {ahead.items_per_person:,} for each person"]
     if ahead.on_the_way:
         reasons.append(f"{ahead.on_the_way:,} people are on their way")
     if left + ahead.resting:
@@ -113,7 +113,7 @@ def rows_without_need(
         state=Assignment.State.RESERVED,
         is_surplus=False,
     )
-    if ahead.each and not ahead.open and not held.exists():
+    if ahead.items_per_person and not ahead.open and not held.exists():
         return rows
     groups = [group for group in study.quota_groups.all() if group.target]
     full = {str(group) for group in groups if group.completed >= group.target}

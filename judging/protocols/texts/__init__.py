@@ -41,13 +41,13 @@ class Texts:
 @cache
 def languages() -> tuple[str, ...]:
     """The languages that have a file, English first."""
-    found = sorted(path.stem for path in _FOLDER.glob("*.toml"))
-    return (ENGLISH, *(language for language in found if language != ENGLISH))
+    stems = sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    return (ENGLISH, *(language for language in stems if language != ENGLISH))
 
 
 def languages_of(name: str) -> tuple[str, ...] | None:
     """The languages in which the protocol `name` has words; None if it has words in none."""
-    return tuple(each for each in languages() if name in _read(each)) or None
+    return tuple(language for language in languages() if name in _read(language)) or None
 
 
 @cache
@@ -74,8 +74,8 @@ def _read(language: str) -> dict[str, Any]:
         _FOLDER / f"{language}.toml",
         *(folder / f"{language}.toml" for folder in folders("texts")),
     ]
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for file in files:
         if file.exists():
-            found |= tomllib.loads(file.read_text("utf-8"))
-    return found
+            entries |= tomllib.loads(file.read_text("utf-8"))
+    return entries

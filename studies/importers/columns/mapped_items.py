@@ -82,9 +82,9 @@ class MappedRows:
         return None if key is None else {"id": key, **item}
 
     def _persona(self, cells: Mapping[str, str], get: Mapping[str, str]) -> dict[str, Any]:
-        given, text = get.get("persona_id", ""), get.get("persona_text", "")
+        own_id, text = get.get("persona_id", ""), get.get("persona_text", "")
         told = [column for entry in self._history for column in entry]
-        same = (given, text, *(cells.get(column, "") for column in (*self._features, *told)))
+        same = (own_id, text, *(cells.get(column, "") for column in (*self._features, *told)))
         if (known := self._personas.get(same)) is not None:
             return known
         features = [
@@ -99,7 +99,7 @@ class MappedRows:
             if any(texts := [cells.get(column, "") for column in entry])
         ]
         # Without an id, equal profiles are one persona.
-        key = given or f"p-{_hash([features, text, *([history] if history else [])])}"
+        key = own_id or f"p-{_hash([features, text, *([history] if history else [])])}"
         if len(self._personas) == _RECENT:
             self._personas.clear()
         persona = {"id": key, "features": features, "text": text or None}
@@ -145,13 +145,13 @@ class MappedRows:
 
         None if the file has the same row already and no ids.
         """
-        given = get.get("id", "")
+        written = get.get("id", "")
         if "id" in self._columns:
-            key = _NOT_IN_AN_ID.sub("-", given).strip("-")
-            if key == given and len(key) <= _LONGEST_ID:
+            key = _NOT_IN_AN_ID.sub("-", written).strip("-")
+            if key == written and len(key) <= _LONGEST_ID:
                 return key
             self.changed_ids += 1
-            return f"{key[:100]}-{_hash(given)}".strip("-") if given else ""
+            return f"{key[:100]}-{_hash(written)}".strip("-") if written else ""
         key = _hash({name: part for name, part in item.items() if name != "first_person"})
         label = item["first_person"]["label"] or ""
         if self._seen.get(key) == label:
@@ -172,17 +172,17 @@ class MappedRows:
     @property
     def notes(self) -> dict[str, int]:
         """What was changed or could not be read, and how often."""
-        found = {}
+        notes = {}
         if unread := self.unread.total():
             common = self.unread.most_common(_VALUES_SHOWN)
             values = ", ".join(f"“{value[:40]}” {count:,}" for value, count in common)
             more = ", and others" if len(self.unread) > _VALUES_SHOWN else ""
-            found[f"own answers that could not be read ({values}{more})"] = unread
+            notes[f"own answers that could not be read ({values}{more})"] = unread
         if self.changed_ids:
-            found["ids with characters that are not allowed, which were replaced"] = (
+            notes["ids with characters that are not allowed, which were replaced"] = (
                 self.changed_ids
             )
-        return found
+        return notes
 
 
 def read_mapped(
@@ -195,16 +195,16 @@ def read_mapped(
     rows, mapped, items = 0, MappedRows(mapping), KeptItems()
     faults, limit = Faults(skip=how.skip_faulty), how.limit
     validator = Validator(file=file.name, task=how.task, faults=faults)
-    for found in table_of(file):
+    for entry in table_of(file):
         if limit is not None and len(items) + len(faults) >= limit:
             break
         rows += 1
         if watch is not None:
             watch.update()
-        if isinstance(found, BadLine):
-            faults.append(found.fault)
+        if isinstance(entry, BadLine):
+            faults.append(entry.fault)
             continue
-        line, cells = found
+        line, cells = entry
         if (raw := mapped.item(cells)) and (item := validator.item(line, raw)):
             items.append(item)
     refuse(faults, has_items=bool(items), remedy="Add one item a row.")
@@ -227,7 +227,7 @@ def read_mapped(
 
 def feature_names(mapping: ColumnMapping) -> dict[str, tuple[str, str]]:
     """Key and label of each persona feature, by column; keys are unique."""
-    found: dict[str, tuple[str, str]] = {}
+    names: dict[str, tuple[str, str]] = {}
     keys: set[str] = set()
     for number, column in enumerate(mapping.columns_of(FEATURE), start=1):
         label = (
@@ -239,8 +239,8 @@ def feature_names(mapping: ColumnMapping) -> dict[str, tuple[str, str]]:
         if key in keys:
             key = f"{key}_{number}"
         keys.add(key)
-        found[column] = key, label
-    return found
+        names[column] = key, label
+    return names
 
 
 def _left_out(mapped: MappedRows) -> tuple[str, ...]:

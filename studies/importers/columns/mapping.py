@@ -133,40 +133,42 @@ class ColumnMapping:
     def faults(self) -> list[str]:
         """Reasons why no item can be made, each with what to do."""
         used = Counter(name for name in self.fields.values() if name != NOT_IMPORTED)
-        found = [
+        reasons = [
             f"“{FIELDS[name].label}” has {count} columns. Choose one of them."
             for name, count in used.items()
             if count > 1 and not FIELDS[name].is_repeatable
         ]
         pair, sides = used["chosen"] + used["rejected"], used["response_1"] + used["response_2"]
         if pair and sides:
-            found.append(
+            reasons.append(
                 "Choose either response 1 and response 2, or the chosen and the rejected response."
             )
         elif pair == 1:
-            found.append("Choose the columns of both the chosen and the rejected response.")
+            reasons.append("Choose the columns of both the chosen and the rejected response.")
         elif not pair and (not used["response_1"] or not used["response_2"]):
-            found.append("Choose the columns of response 1 and response 2.")
+            reasons.append("Choose the columns of response 1 and response 2.")
         needed = "response 1 and response 2" if pair else "a chosen and a rejected response"
-        found += [
+        reasons += [
             f"“{FIELDS[name].label}” needs columns of {needed}. Choose another field."
             for name in (OF_A_SIDE if pair else OF_A_PAIR)
             if used[name]
         ]
         if pair and used["own_answer"]:
-            found.append("The chosen response already is the own answer. Keep one of the two.")
+            reasons.append("The chosen response already is the own answer. Keep one of the two.")
         if not (used[FEATURE] or used["persona_text"] or self.persona_text):
-            found.append("Choose at least one column about the persona, or describe it below.")
+            reasons.append("Choose at least one column about the persona, or describe it below.")
         asked, chosen, rejected = (used[name] for name in HISTORY)
         if asked != chosen or rejected not in (0, asked):
-            found.append(
+            reasons.append(
                 f"The earlier choices have {asked} questions, {chosen} chosen and {rejected} "
                 "rejected responses. Choose as many columns of each; rejected ones may be left out."
             )
         has_prompts = used["prompt_1"] and used["prompt_2"]
         if not (used["question"] or has_prompts or used["context"] or self.question):
-            found.append("Choose the column of the question, or write one question for all items.")
-        return found
+            reasons.append(
+                "Choose the column of the question, or write one question for all items."
+            )
+        return reasons
 
     def as_json(self) -> dict[str, Any]:
         """The columns are a list: a database keeps no order of keys, and features have one."""
@@ -175,11 +177,11 @@ class ColumnMapping:
             | ({"label": self.labels[column]} if column in self.labels else {})
             for column, name in self.fields.items()
         ]
-        found: dict[str, Any] = {"format": FORMAT, "columns": columns}
+        document: dict[str, Any] = {"format": FORMAT, "columns": columns}
         for name in ("answers", *_TEXTS):
             if value := getattr(self, name):
-                found[name] = dict(value) if isinstance(value, Mapping) else value
-        return found
+                document[name] = dict(value) if isinstance(value, Mapping) else value
+        return document
 
     @classmethod
     def stored(cls, raw: Mapping[str, Any]) -> Self:
@@ -286,8 +288,8 @@ def read_answer(
             both = [form(text) for text in pair]
             if value and form(value) in both and both[0] != both[1]:
                 return "r1" if form(value) == both[0] else "r2"
-    if (given := answers.get(value)) is not None:
-        return None if given == UNREAD else given
+    if (meaning := answers.get(value)) is not None:
+        return None if meaning == UNREAD else meaning
     return meaning_of(value)
 
 
@@ -298,15 +300,15 @@ def meaning_of(value: str) -> str | None:
         return ""
     if words in _SIDES:
         return _SIDES[words]
-    if found := _NAME.fullmatch(words):
-        return _SIDES.get(found[1] or found[2])
+    if match := _NAME.fullmatch(words):
+        return _SIDES.get(match[1] or match[2])
     return None
 
 
 def counted(values: Iterable[tuple[str, str | None]]) -> list[ValueCount]:
     """How often each value occurs, the most frequent first; unread values before the others."""
-    found = Counter(values)
-    ordered = sorted(found.items(), key=lambda entry: (entry[0][1] is not None, -entry[1]))
+    counts = Counter(values)
+    ordered = sorted(counts.items(), key=lambda entry: (entry[0][1] is not None, -entry[1]))
     return [ValueCount(value, count, answer) for (value, answer), count in ordered]
 
 

@@ -40,12 +40,12 @@ def read_head(file: File) -> Head:
     faults: list[Fault] = []
     columns: dict[str, None] = {}
     file = replace(file, source=data, encoding="")
-    for found in islice(table_of(file), HEAD_ROWS):
-        if isinstance(found, BadLine):
-            faults.append(found.fault)
+    for entry in islice(table_of(file), HEAD_ROWS):
+        if isinstance(entry, BadLine):
+            faults.append(entry.fault)
         else:
-            rows.append(found)
-            columns |= dict.fromkeys(found[1])
+            rows.append(entry)
+            columns |= dict.fromkeys(entry[1])
     if faults and len(data) == HEAD_BYTES and len(rows) + len(faults) < HEAD_ROWS:
         faults.pop()  # of the row that continues after the beginning of the file
     is_fallback = bool(file.changes[IN_FALLBACK])
@@ -66,16 +66,16 @@ def table_of(file: File) -> Iterator[TableRow | BadLine]:
     if not is_json(file):
         yield from _csv_rows(file)
         return
-    for found in json_rows(file):
-        yield found if isinstance(found, BadLine) else _flat_row(*found, file.name)
+    for entry in json_rows(file):
+        yield entry if isinstance(entry, BadLine) else _flat_row(*entry, file.name)
 
 
 def _csv_rows(file: File) -> Iterator[TableRow | BadLine]:
-    for found in file.records(header_faults=_repeated_column):
-        if isinstance(found, BadLine):
-            yield found
+    for entry in file.records(header_faults=_repeated_column):
+        if isinstance(entry, BadLine):
+            yield entry
         else:
-            line, cells = found
+            line, cells = entry
             # Columns without a name, such as row numbers, are left out.
             yield line, {name: as_typed(cell).strip() for name, cell in cells.items() if name}
 

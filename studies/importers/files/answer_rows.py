@@ -25,8 +25,8 @@ _FEW = 10  # certainties that may all be low by chance
 
 def scale_of(text: str) -> ScaleRange | None:
     """“1-5” as a scale; None for any other text."""
-    found = _SCALE.fullmatch(text.strip())
-    scale = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+    match = _SCALE.fullmatch(text.strip())
+    scale = (float(match[1]), float(match[2])) if match else (0.0, 0.0)
     return scale if scale[0] < scale[1] else None
 
 
@@ -123,10 +123,10 @@ class AnswerRow(ImportRow):
         if value is None or value == "":
             return None
         try:
-            found = None if isinstance(value, bool) else percent(float(value), self._scale)
+            certainty = None if isinstance(value, bool) else percent(float(value), self._scale)
         except (TypeError, ValueError, OverflowError):
-            found = None
-        if found is None:
+            certainty = None
+        if certainty is None:
             low, high = self._scale
             self.fault(
                 "certainty",
@@ -135,7 +135,7 @@ class AnswerRow(ImportRow):
                 "Correct it, name another scale, or leave it empty.",
                 value=value,
             )
-        return None if found is None else int(found)
+        return None if certainty is None else int(certainty)
 
     def rater_kind(self, raw: Mapping[str, Any], expected: str, *, command: str) -> None:
         """Refuse a row of another kind of rater, which `command` imports."""
@@ -167,22 +167,22 @@ def read_answer_rows(file: File, *, required: Sequence[str]) -> NumberedRows:
 
 
 def _json_rows(file: File, required: Sequence[str]) -> NumberedRows:
-    for number, found in enumerate(json_rows(file)):
-        if number == 0 and isinstance(found, tuple) and isinstance(found[1], dict):
-            line, row = found
+    for number, entry in enumerate(json_rows(file)):
+        if number == 0 and isinstance(entry, tuple) and isinstance(entry[1], dict):
+            line, row = entry
             if len(row) > 1 and not row.keys() & {*required}:
                 remedy = f"Write one row for each answer, with {', '.join(required)}."
                 yield BadLine(missing_column(line, required[0], [*row], remedy, file.name))
                 return
-        yield found
+        yield entry
 
 
 def _csv_rows(file: File, required: Sequence[str]) -> NumberedRows:
-    for found in file.records(header_faults=needs(required)):
-        if isinstance(found, BadLine):
-            yield found
+    for entry in file.records(header_faults=needs(required)):
+        if isinstance(entry, BadLine):
+            yield entry
         else:
-            line, cells = found
+            line, cells = entry
             yield line, {column: as_typed(cell.strip()) or None for column, cell in cells.items()}
 
 
@@ -219,14 +219,14 @@ class KeptRows:
         if kept.rowcount:
             self._count += 1
             return None
-        found = self._rows.execute("SELECT line, row FROM kept WHERE key = ?", (name,)).fetchone()
-        return KeptRow(self._place(found[0]), json.loads(found[1]))
+        earlier = self._rows.execute("SELECT line, row FROM kept WHERE key = ?", (name,)).fetchone()
+        return KeptRow(self._place(earlier[0]), json.loads(earlier[1]))
 
     def __len__(self) -> int:
         return self._count
 
     def portions(self) -> Iterator[list[KeptRow]]:
         """All rows, a thousand at a time."""
-        found = self._rows.execute("SELECT line, row FROM kept ORDER BY rowid")
-        while rows := found.fetchmany(_PORTION):
+        stored = self._rows.execute("SELECT line, row FROM kept ORDER BY rowid")
+        while rows := stored.fetchmany(_PORTION):
             yield [KeptRow(self._place(line), json.loads(row)) for line, row in rows]

@@ -99,10 +99,10 @@ class File:
     ) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
         """The rows of a CSV file or workbook, as in `lines.records`."""
         with self.open() as stream:
-            for found in records(
+            for entry in records(
                 stream, self.name, header_faults=header_faults, changes=self.changes
             ):
-                yield self._with_sheets(found) if isinstance(found, BadLine) else found
+                yield self._with_sheets(entry) if isinstance(entry, BadLine) else entry
 
     def _with_sheets(self, bad: BadLine) -> BadLine:
         """The fault of a row; if nothing more is read, with the other sheets of a workbook."""

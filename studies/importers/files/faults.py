@@ -113,8 +113,8 @@ class Refused(ImportRefused):
     """
 
     def __init__(self, faults: Iterable[Fault], *, is_cut: bool = False) -> None:
-        found = tuple(islice(faults, MAX_FAULTS + 1))
-        self.faults, self.is_cut = found[:MAX_FAULTS], is_cut or len(found) > MAX_FAULTS
+        first = tuple(islice(faults, MAX_FAULTS + 1))
+        self.faults, self.is_cut = first[:MAX_FAULTS], is_cut or len(first) > MAX_FAULTS
         super().__init__(summary(self.faults, is_cut=self.is_cut))
 
 
@@ -129,11 +129,11 @@ class Faults(list[Fault]):
     With `skip`, faults of single rows are kept apart in `skipped`, because these rows are left out.
     """
 
-    def __init__(self, found: Iterable[Fault] = (), *, skip: bool = False) -> None:
+    def __init__(self, faults: Iterable[Fault] = (), *, skip: bool = False) -> None:
         super().__init__()
         self.skip = skip
         self.skipped: list[Fault] = []
-        self.extend(found)
+        self.extend(faults)
 
     def append(self, fault: Fault, /) -> None:
         is_skipped = self.skip and fault.line is not None and not fault.ends_reading
@@ -176,13 +176,13 @@ def summary(faults: tuple[Fault, ...], *, is_cut: bool = False) -> str:
     many = "1 fault" if len(faults) == 1 else f"{len(faults):,} faults"
     several = len({f.file for f in faults if not f.names_file}) > 1
     lines = [f"{many[0].upper()}{many[1:]} found. {STOPPED if is_cut else ''}Nothing was imported."]
-    for found in group(faults):
-        lines.append(f"{found.rule} ({found.count:,})")
+    for of_rule in group(faults):
+        lines.append(f"{of_rule.rule} ({of_rule.count:,})")
         lines += [
             f"  {fault.file}: {fault}" if several and not fault.names_file else f"  {fault}"
-            for fault in found.listed
+            for fault in of_rule.listed
         ]
-        if left := found.count - len(found.listed):
+        if left := of_rule.count - len(of_rule.listed):
             lines.append(f"  … and {left:,} more")
     return "\n".join(lines)
 
@@ -192,9 +192,9 @@ def skipped_rows(faults: Sequence[Fault]) -> str:
     if not faults:
         return ""
     rows = len({(fault.file, fault.line) for fault in faults})
-    shown = [f"  {fault}" for fault in faults[:LISTED]]
+    listed = [f"  {fault}" for fault in faults[:LISTED]]
     more = [f"  … and {len(faults) - LISTED:,} more faults"] if len(faults) > LISTED else []
-    return "\n".join(["", f"Faulty rows left out: {rows:,}.", *shown, *more])
+    return "\n".join(["", f"Faulty rows left out: {rows:,}.", *listed, *more])
 
 
 def faults_csv(faults: Iterable[Fault]) -> str:
@@ -218,8 +218,8 @@ def same_id(value: str) -> str:
     value = name_of(value)
     with suppress(SeveralValues):
         value = value_of(value)
-    found = _WHOLE.fullmatch(value)
-    return found[1] if found and "." in value else value
+    match = _WHOLE.fullmatch(value)
+    return match[1] if match and "." in value else value
 
 
 class ImportRow:
@@ -239,14 +239,14 @@ class ImportRow:
     def fault(
         self, field: str, rule: str, message: str, remedy: str = "", *, value: Any = ""
     ) -> None:
-        shown = str(value)
-        if len(shown) > _SHOWN:
-            shown = f"{shown[:_SHOWN]}…"
+        excerpt = str(value)
+        if len(excerpt) > _SHOWN:
+            excerpt = f"{excerpt[:_SHOWN]}…"
         if len(self.faults) < MAX_FAULTS_OF_A_ROW:
-            found = Fault(
-                self.line, field, rule, message, remedy, shown, self.file, item=self.item_id
+            fault = Fault(
+                self.line, field, rule, message, remedy, excerpt, self.file, item=self.item_id
             )
-            self.faults.append(found)
+            self.faults.append(fault)
 
     def one(self, raw: Mapping[str, Any], field: str) -> Any:
         """The one value of a field: of a list of one, its element; several are a fault."""
@@ -257,7 +257,7 @@ class ImportRow:
             if not isinstance(value, list):
                 return value
             if len(value) > 1:
-                raise SeveralValues([str(each) for each in value])
+                raise SeveralValues([str(element) for element in value])
             return value[0] if value else None
         except SeveralValues as error:
             self.fault(field, "several values", f"{field} is {error}.", "Give it one.", value=value)
@@ -320,8 +320,8 @@ class ImportRow:
             number = value
         elif isinstance(value, float) and value.is_integer():
             number = int(value)
-        elif isinstance(value, str) and (found := _WHOLE.fullmatch(value)):
-            number = int(found[1])
+        elif isinstance(value, str) and (match := _WHOLE.fullmatch(value)):
+            number = int(match[1])
         if number is None or not low <= number <= high:
             self.fault(
                 field,

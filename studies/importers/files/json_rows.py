@@ -46,8 +46,8 @@ def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     `file.changes` counts what was changed in texts.
     """
     if file.head()[:1] == b"[":
-        for number, found in enumerate(json_list(file), start=1):
-            yield found if isinstance(found, BadLine) else (FaultEntry(number), found[1])
+        for number, entry in enumerate(json_list(file), start=1):
+            yield entry if isinstance(entry, BadLine) else (FaultEntry(number), entry[1])
         return
     if is_needed(file.size()):
         found_rows = from_child(_send_object, file, name=file.name, size=file.size())
@@ -142,9 +142,9 @@ def _json_lines(
         try:
             if has_too_many_values(text):
                 raise ValueError(f"the line holds more than {MAX_VALUES:,} values")
-            found = DECODER.decode(text)
+            value = DECODER.decode(text)
             # Few brackets cannot be nested deeply.
-            if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep([found]):
+            if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep([value]):
                 raise ValueError("objects and lists are nested too deep")
         except (ValueError, RecursionError) as error:
             message = f"{error}."
@@ -164,7 +164,7 @@ def _json_lines(
                 )
             )
             continue
-        yield (line, found) if _is_clean(text) else _cleaned(line, found, name, changes)
+        yield (line, value) if _is_clean(text) else _cleaned(line, value, name, changes)
 
 
 def _is_clean(text: str) -> bool:
@@ -188,11 +188,11 @@ def no_number(name: str) -> None:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = {name_of(name): value for name, value in pairs}
-    if len(found) != len(pairs):
+    object = {name_of(name): value for name, value in pairs}
+    if len(object) != len(pairs):
         [(name, _)] = Counter(name_of(name) for name, _ in pairs).most_common(1)
         raise ValueError(f"the key “{name}” appears twice")
-    return found
+    return object
 
 
 DECODER = json.JSONDecoder(parse_constant=no_number, object_pairs_hook=_unique_keys)

@@ -141,11 +141,11 @@ def table_rows(
     """
 
     faults = needs(required)
-    for found in records(stream, name, header_faults=faults, escape=escape, changes=changes):
-        if isinstance(found, BadLine):
-            yield found
+    for entry in records(stream, name, header_faults=faults, escape=escape, changes=changes):
+        if isinstance(entry, BadLine):
+            yield entry
         else:
-            line, cells = found
+            line, cells = entry
             yield line, {column: cell.strip() for column, cell in cells.items()}
 
 
@@ -271,8 +271,8 @@ def header_of(line: str) -> list[str] | None:
 
 def stated_delimiter(line: str) -> str:
     """The delimiter in a first line such as “sep=;”, which is not a row; otherwise empty."""
-    found = _STATED.fullmatch(line.strip("\r\n"))
-    return found[1] if found else ""
+    match = _STATED.fullmatch(line.strip("\r\n"))
+    return match[1] if match else ""
 
 
 def _delimiter_of(header: str) -> str:

@@ -104,7 +104,7 @@ def _opened(file: IO[bytes], name: str) -> Any:
         ]
         file.seek(0)
         # Texts stay in the file's dictionary, which holds a repeated text once.
-        found = pq.ParquetFile(file, read_dictionary=texts)
+        table = pq.ParquetFile(file, read_dictionary=texts)
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         raise _broken(name, error) from error
     size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
@@ -128,19 +128,19 @@ def _opened(file: IO[bytes], name: str) -> Any:
     if values > (most := MAX_PACKED_VALUES + _VALUES_PER_BYTE * packed):
         message = f"the file holds {values:,} values, more than its size allows ({most:,})."
         raise refused(name, message, "Leave out empty and repeated columns.")
-    return found
+    return table
 
 
-def _lines(found: Any, name: str) -> Iterator[bytes]:
+def _lines(table: Any, name: str) -> Iterator[bytes]:
     import pyarrow as pa
 
     written = first = 0
-    about = found.metadata
+    about = table.metadata
     groups = [about.row_group(number) for number in range(about.num_row_groups)]
     per_row = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=0)
     at_once = max(1, min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(1, per_row)))
     try:
-        for batch in found.iter_batches(batch_size=at_once):
+        for batch in table.iter_batches(batch_size=at_once):
             for column, cells in zip(batch.schema.names, batch.columns, strict=True):
                 if (longest := _longest(cells)) > MAX_ROW:
                     message = (
@@ -329,15 +329,15 @@ def _archive(stream: IO[bytes], name: str) -> zipfile.ZipFile | None:
 
 def _only_table(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
     """The only table in a zip; None for a bundle or a log of Inspect."""
-    found = [
+    tables = [
         info
         for info in archive.infolist()
         if info.filename.lower().endswith(_TABLES) and not info.filename.startswith("__MACOSX")
     ]
-    if len(found) != 1:
+    if len(tables) != 1:
         return None
-    folder, _, base = found[0].filename.rpartition("/")
-    return None if base in _BUNDLED or folder == "samples" else found[0]
+    folder, _, base = tables[0].filename.rpartition("/")
+    return None if base in _BUNDLED or folder == "samples" else tables[0]
 
 
 def _without_packing(
@@ -454,7 +454,7 @@ def sheets_of(stream: IO[bytes]) -> list[str]:
             return []
         stream.seek(0)
         with zipfile.ZipFile(stream) as archive:
-            return [unescape(found.decode()) for found in _SHEET.findall(_book_xml(archive))]
+            return [unescape(name.decode()) for name in _SHEET.findall(_book_xml(archive))]
     except (*BROKEN_ZIP, ValueError):
         return []
 
@@ -527,9 +527,9 @@ def _check_formulas(xml: IO[bytes], name: str) -> None:
     before = b""
     for block in _blocks(xml):
         text = before + block
-        for found in _UNCOMPUTED.finditer(text):
-            if b't="str"' not in found[0]:
-                cell = _REFERENCE.search(found[0])
+        for formula in _UNCOMPUTED.finditer(text):
+            if b't="str"' not in formula[0]:
+                cell = _REFERENCE.search(formula[0])
                 where = f"cell {cell[1].decode()}" if cell else "a cell"
                 message = f"{where} of the first sheet has a formula without a value."
                 remedy = "Open the workbook in a spreadsheet program and save it there."

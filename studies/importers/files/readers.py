@@ -103,11 +103,11 @@ def read_csv(
     `words` gives label and sentence of the feature columns; `own` is the column with the persona's
     own answer, if the file gives it another name.
     """
-    for found in file.records(header_faults=_header_faults):
-        if isinstance(found, BadLine):
-            yield found
+    for entry in file.records(header_faults=_header_faults):
+        if isinstance(entry, BadLine):
+            yield entry
             continue
-        line, cells = found
+        line, cells = entry
         if own:
             answer = cells.pop(own).strip()
             cells["first_person"] = _SIDES.get(answer, answer)
@@ -126,10 +126,10 @@ def own_answer_column(file: File) -> str:
     named: list[str] = []
     filled = False
     with file.open() as stream:
-        for found in records(stream, file.name, header_faults=lambda *_: []):
-            if isinstance(found, BadLine):
+        for entry in records(stream, file.name, header_faults=lambda *_: []):
+            if isinstance(entry, BadLine):
                 return ""
-            cells = found[1]
+            cells = entry[1]
             named = named or [c for c in cells if c.lower().replace(" ", "_") in OWN_ANSWER_NAMES]
             if "first_person" in cells or len(named) != 1:
                 return ""
@@ -144,10 +144,10 @@ def read_feature_words(file: File) -> dict[str, dict[str, str]]:
     """The dictionary of features: {key: {label, template}}, in its order. Raises `BadLine`."""
     rows = []
     with file.open() as stream:
-        for found in table_rows(stream, file.name, required=_WORDS):
-            if isinstance(found, BadLine):
-                raise found
-            rows.append(found[1])
+        for entry in table_rows(stream, file.name, required=_WORDS):
+            if isinstance(entry, BadLine):
+                raise entry
+            rows.append(entry[1])
     rows.sort(key=lambda row: int(order) if (order := row.get("order", "")[:9]).isdecimal() else 0)
     return {row["key"]: {"label": row["label"], "template": row["template"]} for row in rows}
 
@@ -308,18 +308,18 @@ def _media(parsed: _Cells, number: str) -> Any:
 
 def _features(cells: dict[str, str], words: dict[str, dict[str, str]]) -> list[dict[str, str]]:
     """Feature columns with a value, in the order of the dictionary, then of the header."""
-    given = {
+    values = {
         column.removeprefix("feature:").strip(): cell.strip()
         for column, cell in cells.items()
         if column.startswith("feature:") and cell.strip()
     }
-    order = [key for key in words if key in given] + [key for key in given if key not in words]
-    found = []
+    order = [key for key in words if key in values] + [key for key in values if key not in words]
+    features = []
     for key in order:
         word = words.get(key, {})
-        sentence = word.get("template", "").replace("{value}", given[key])
-        found.append(feature(key, word.get("label", ""), given[key], sentence))
-    return found
+        sentence = word.get("template", "").replace("{value}", values[key])
+        features.append(feature(key, word.get("label", ""), values[key], sentence))
+    return features
 
 
 def _header_faults(line: int, header: list[str], name: str) -> list[BadLine]:

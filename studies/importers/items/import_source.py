@@ -78,11 +78,11 @@ def read_paths(
         return _read(paths, how, watch)
     name = ", ".join(path.name for path in paths)
     read: list[ReadItems] = []
-    for found in from_child(_send, paths, how, name=name, size=size, prepare=django.setup):
-        if isinstance(found, ReadItems):
-            read.append(found)
+    for part in from_child(_send, paths, how, name=name, size=size, prepare=django.setup):
+        if isinstance(part, ReadItems):
+            read.append(part)
         elif watch is not None:
-            rows, watch.total = found
+            rows, watch.total = part
             watch.update(rows)
     return read
 
@@ -129,8 +129,8 @@ def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> lis
         if how.encoding:
             raise BadOption("encoding", f"encoding is not for {how.format}: save it as UTF-8.")
         names = tuple(path.name for path in paths)
-        found = [part for of_one in parts.values() for part in of_one]
-        return [_read_set(sets[how.format], names, found, how, watch)]
+        files = [part for of_one in parts.values() for part in of_one]
+        return [_read_set(sets[how.format], names, files, how, watch)]
     others = how.options.keys() - {option.name for option in by_rule}
     if others or (how.seed is not None and not by_rule):
         name = min(others, default="seed")
@@ -226,21 +226,21 @@ def _recognised(parts: Mapping[Path, Sequence[SetFile]]) -> str:
     of the item format, never belong to one. Raises `Refused` if both are given together.
     """
     kinds = {path: _set_of(of_one) for path, of_one in parts.items()}
-    found = sorted({kind for kind in kinds.values() if kind})
-    if not found:
+    recognised = sorted({kind for kind in kinds.values() if kind})
+    if not recognised:
         return "auto"
     neutral = [
         path
         for path, of_one in parts.items()
         if _is_bundle(path) or any(_is_neutral(part) for part in of_one)
     ]
-    if len(found) > 1 or neutral:
+    if len(recognised) > 1 or neutral:
         listed = [f"{path.name} ({kind})" for path, kind in kinds.items() if kind]
         listed += [f"{path.name} (items)" for path in neutral]
         message = f"the files are of different kinds: {', '.join(listed)}."
         remedy = "Import each kind by itself."
         raise refused("", message, remedy)
-    return found[0]
+    return recognised[0]
 
 
 def is_of_a_set(file: File) -> bool:
@@ -292,10 +292,10 @@ def read_list(path: Path) -> dict[str, str]:
 
 
 def _listed(file: File) -> Iterator[tuple[str, str]]:
-    for found in read_json_lines(file):
-        if isinstance(found, BadLine):
+    for entry in read_json_lines(file):
+        if isinstance(entry, BadLine):
             raise TypeError
-        yield found[1]["id"], found[1]["content_hash"]
+        yield entry[1]["id"], entry[1]["content_hash"]
 
 
 def only_listed(
@@ -307,18 +307,18 @@ def only_listed(
     all listed items are there unchanged.
     """
     kept: list[ReadItems] = []
-    found = {key for key, content_hash in known.items() if listed.get(key) == content_hash}
+    unchanged = {key for key, content_hash in known.items() if listed.get(key) == content_hash}
     other: dict[str, ItemRecord] = {}
     for file in files:
         same = KeptItems()
         for item in file.items:
             if listed.get(item.key) == item.content_hash:
                 same.append(item)
-                found.add(item.key)
+                unchanged.add(item.key)
             elif item.key in listed:
                 other[item.key] = item
         kept.append(replace(file, items=same))
-    faults = [_fault(key, other.get(key)) for key in listed if key not in found]
+    faults = [_fault(key, other.get(key)) for key in listed if key not in unchanged]
     if faults:
         raise Refused(faults)
     return kept

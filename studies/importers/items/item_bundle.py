@@ -181,8 +181,8 @@ def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = Non
         elif rows == 0 and (columns := _other_columns(row[1])):
             raise Refused([_not_items(columns, bundle.items.name)])
         else:
-            made = validator.items(*row)
-            for item in made[: None if limit is None else limit - len(items)]:
+            validated = validator.items(*row)
+            for item in validated[: None if limit is None else limit - len(items)]:
                 items.append(item)
         rows += 1
         if watch is not None:
@@ -238,14 +238,14 @@ def read_together(files: Sequence[ReadItems], how: ImportOptions) -> list[ReadIt
     items = joined((item for file in released for item in file.items), faults)
     if faults:
         raise Refused(replace(fault, names_file=True) for fault in faults)
-    found = [replace(fault, names_file=True) for fault in faults.skipped]
+    left_out = [replace(fault, names_file=True) for fault in faults.skipped]
     one = replace(
         released[0],
         names=tuple(name for file in released for name in file.names),
         items=items,
         warnings=[warning for file in released for warning in file.warnings],
         rows=_summed(file.rows for file in released),
-        skipped=[*(fault for file in released for fault in file.skipped), *found],
+        skipped=[*(fault for file in released for fault in file.skipped), *left_out],
     )
     return [one, *(file for file in files if not known[file.format].is_released)]
 
@@ -264,11 +264,11 @@ def _listed_personas(file: File | None, faults: Faults) -> dict[str, PersonaReco
     listed: dict[str, PersonaRecord] = {}
     if file is None:
         return listed
-    for found in read_json_lines(file):
-        if isinstance(found, BadLine):
-            faults.append(found.fault)
+    for entry in read_json_lines(file):
+        if isinstance(entry, BadLine):
+            faults.append(entry.fault)
             continue
-        line, raw = found
+        line, raw = entry
         row = ImportRow(line, file.name)
         persona = read_persona(row, raw)
         if persona is not None and persona.key in listed:
@@ -305,19 +305,19 @@ class ImportReport:
 def report_on(files: Sequence[ReadItems]) -> ImportReport:
     """The report on files that were read together."""
     items = sum((file.items.facts for file in files), ItemFacts())
-    made = [f"{sum(len(file.items) for file in files):,}"]
+    count = [f"{sum(len(file.items) for file in files):,}"]
     if left := [f"limit {file.limit:,}" for file in files if file.limit is not None]:
-        made.append(f"({left[0]})")
-    found = [file.ties for file in files if file.ties is not None]
+        count.append(f"({left[0]})")
+    ties = [file.ties for file in files if file.ties is not None]
     facts = [
         ("Rows read", _counts(_summed(file.rows for file in files))),
-        ("Items made", " ".join(made)),
+        ("Items made", " ".join(count)),
         ("Left out", _counts(_summed(file.dropped for file in files)) or "nothing"),
         (LEFT_OUT, _skipped(files)),
         ("Columns not imported", _columns_left_out(files)),
         ("Only two responses", _further_responses(files)),
         ("Changed", _counts(_summed(file.notes for file in files))),
-        ("Ties found", f"{sum(found):,}" if found else ""),
+        ("Ties found", f"{sum(ties):,}" if ties else ""),
         ("Personas", f"{len(items.personas) - len(items.partial):,}"),
         ("Only a part of the profile", _partial(items)),
         ("Person's own answer", _labels(items.labels)),
@@ -363,25 +363,25 @@ def _partial(facts: ItemFacts) -> str:
 
 
 def _lengths(facts: ItemFacts) -> str:
-    found = []
+    parts = []
     for name, lengths in facts.texts():
         if any(lengths):
             median, high, longest = quantiles(lengths.elements())
-            found.append(f"{name} {median:,}, {high:,}, {longest:,}")
-    return "; ".join(found)
+            parts.append(f"{name} {median:,}, {high:,}, {longest:,}")
+    return "; ".join(parts)
 
 
 def _seconds(files: Sequence[ReadItems]) -> str:
     """How long annotators need for an item, by the reading speed of its language."""
-    found = Counter[int]()
+    seconds_of_items = Counter[int]()
     for file in files:
         language = str(file.dataset.get("language") or "en")
         for effort, number in file.items.facts.efforts.items():
             known = effort._replace(language=effort.language or language)
-            found[round(known.seconds())] += number
-    if not found:
+            seconds_of_items[round(known.seconds())] += number
+    if not seconds_of_items:
         return ""
-    return ", ".join(f"{seconds:,}" for seconds in quantiles(found.elements()))
+    return ", ".join(f"{seconds:,}" for seconds in quantiles(seconds_of_items.elements()))
 
 
 def _languages(counts: Counter[str], files: Sequence[ReadItems]) -> str:
@@ -397,10 +397,10 @@ def _licence(file: ReadItems) -> str:
 
 
 def _made_by(file: ReadItems) -> str:
-    made = file.dataset.get("importer")
-    if not isinstance(made, dict) or "seed" not in made or file.ties is None:
+    importer = file.dataset.get("importer")
+    if not isinstance(importer, dict) or "seed" not in importer or file.ties is None:
         return ""
-    return f"{made['name']} {made['version']} with seed {made['seed']}"
+    return f"{importer['name']} {importer['version']} with seed {importer['seed']}"
 
 
 def _columns_left_out(files: Sequence[ReadItems]) -> str:
@@ -408,25 +408,25 @@ def _columns_left_out(files: Sequence[ReadItems]) -> str:
     if not any(file.mapping for file in files):
         return ""
     columns = dict.fromkeys(column for file in files for column in file.columns_left_out)
-    shown = [_short(column) for column in list(columns)[:_COLUMNS_REPORTED]]
-    more = [f"and {left:,} more"] if (left := len(columns) - len(shown)) else []
-    return ", ".join([*shown, *more]) or "none"
+    listed = [_short(column) for column in list(columns)[:_COLUMNS_REPORTED]]
+    more = [f"and {left:,} more"] if (left := len(columns) - len(listed)) else []
+    return ", ".join([*listed, *more]) or "none"
 
 
 def _skipped(files: Sequence[ReadItems]) -> str:
     first: dict[tuple[str, int | None], Fault] = {}
     for fault in (fault for file in files for fault in file.skipped):
         first.setdefault((fault.file, fault.line), fault)
-    shown = [str(fault) for fault in list(first.values())[:LISTED]]
-    more = [f"and {left:,} more"] if (left := len(first) - len(shown)) else []
-    return " ".join([f"{len(first):,}.", *shown, *more]) if first else ""
+    listed = [str(fault) for fault in list(first.values())[:LISTED]]
+    more = [f"and {left:,} more"] if (left := len(first) - len(listed)) else []
+    return " ".join([f"{len(first):,}.", *listed, *more]) if first else ""
 
 
 def _further_responses(files: Sequence[ReadItems]) -> str:
     columns = dict.fromkeys(column for file in files for column in file.columns_left_out)
-    if not (found := further_responses(columns)):
+    if not (further := further_responses(columns)):
         return ""
-    return ". ".join([f"{', '.join(map(_short, found))} left out", *remedies()])
+    return ". ".join([f"{', '.join(map(_short, further))} left out", *remedies()])
 
 
 def remedies() -> list[str]:

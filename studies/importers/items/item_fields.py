@@ -29,15 +29,15 @@ def read_media(row: ImportRow, raw: Any, name: str, media: Media) -> list[dict[s
     """The pictures and sounds of a response or of the question; `name` says which in a fault."""
     if raw is None or raw == [] or raw == "":
         return []
-    if not isinstance(raw, list) or not all(isinstance(each, dict) for each in raw):
+    if not isinstance(raw, list) or not all(isinstance(file, dict) for file in raw):
         row.fault(name, "media is not a list", f"{name} must be a list of objects.", _REMEDY)
         return []
     if len(raw) > MOST:
         row.fault(name, "too many files", f"{name} names {len(raw)} files; the limit is {MOST}.")
         return []
-    found = [_one(row, each, name, media) for each in raw]
-    kept = [each for each in found if each]
-    if len({each["sha256"] for each in kept}) < len(kept):
+    files = [_one(row, file, name, media) for file in raw]
+    kept = [file for file in files if file]
+    if len({file["sha256"] for file in kept}) < len(kept):
         row.fault(name, "same file twice", f"{name} names the same file twice.", "Drop one.")
     return kept
 
@@ -47,7 +47,7 @@ def shown_of(response: Mapping[str, Any]) -> str:
 
     Capitals and punctuation count, because an item may be about them.
     """
-    files = [each["sha256"] for each in response.get("media", ())]
+    files = [file["sha256"] for file in response.get("media", ())]
     return "\n".join([response["text"], *files])
 
 
@@ -366,11 +366,11 @@ def read_option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any]:
     if raw is None or raw == {} or raw == "":
         return {}
     faults = len(row.faults)
-    found = _option_set(row, raw, media)
-    if found is None or len(row.faults) > faults:
+    option_set = _option_set(row, raw, media)
+    if option_set is None or len(row.faults) > faults:
         row.fault("option_set", "broken option set", _BROKEN, "Leave it out, or export it again.")
         return {}
-    return found
+    return option_set
 
 
 def _option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any] | None:
@@ -380,20 +380,20 @@ def _option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any] | None
     others, place = raw.get("others"), raw["place"]
     if not (isinstance(key, str) and 1 <= len(key) <= 120 and rule in PAIRED_BY):
         return None
-    if not isinstance(others, list) or not all(isinstance(each, dict) for each in others):
+    if not isinstance(others, list) or not all(isinstance(other, dict) for other in others):
         return None
-    places = [place.get("r1"), place.get("r2"), *(each.get("place") for each in others)]
+    places = [place.get("r1"), place.get("r2"), *(other.get("place") for other in others)]
     count = len(places)
-    if count not in SET_SIZES or not all(type(each) is int for each in places):
+    if count not in SET_SIZES or not all(type(place) is int for place in places):
         return None
     chosen = raw.get("chosen")
     if sorted(places) != list(range(1, count + 1)) or chosen not in (None, *places):
         return None
     kept = [
-        {"place": each["place"], **of_set(read_response(row, f"r{each['place']}", each, media))}
-        for each in sorted(others, key=lambda each: int(each["place"]))
+        {"place": other["place"], **of_set(read_response(row, f"r{other['place']}", other, media))}
+        for other in sorted(others, key=lambda other: int(other["place"]))
     ]
-    if not all(each["text"] or each.get("media") for each in kept):
+    if not all(other["text"] or other.get("media") for other in kept):
         return None
     return {
         "id": key,

@@ -59,10 +59,10 @@ def contradict(one: Facts, other: Facts) -> bool:
 
 
 def _by_feature(facts: Facts) -> dict[str, set[str]]:
-    found = defaultdict[str, set[str]](set)
+    values = defaultdict[str, set[str]](set)
     for key, value in facts:
-        found[key].add(value)
-    return found
+        values[key].add(value)
+    return values
 
 
 def with_profile(item: ItemRecord, persona: PersonaRecord, *, partial: bool) -> ItemRecord:
@@ -79,14 +79,14 @@ def joined(rows: Iterable[ItemRecord], faults: Faults) -> KeptItems:
     for row in rows:
         by_key.setdefault(row.key, []).append(row)
     items = KeptItems()
-    for found in _completed([item for of in by_key.values() for item in _one(of, faults)]):
-        items.append(found)
+    for item in _completed([item for of in by_key.values() for item in _one(of, faults)]):
+        items.append(item)
     return items
 
 
 def _one(rows: list[ItemRecord], faults: Faults) -> Iterator[ItemRecord]:
-    if found := list(_contradictions(rows)):
-        faults += found
+    if contradictions := list(_contradictions(rows)):
+        faults += contradictions
         return
     rows = _turned_alike(rows)
     truths = {row.values["first_person"] for row in rows}
@@ -158,8 +158,8 @@ def truth_words(values: Mapping[str, Any], truth: str) -> str:
     if truth not in _SWAP:
         return "a tie" if truth else "none"
     text = " ".join(values[truth]["text"].split())
-    shown = text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
-    return f"{Side(truth).label} (“{shown}”)"
+    excerpt = text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
+    return f"{Side(truth).label} (“{excerpt}”)"
 
 
 def _contradictions(rows: list[ItemRecord]) -> Iterator[Fault]:
@@ -183,12 +183,12 @@ def profile_fault(row: ItemRecord, where: str, known: PersonaRecord) -> Fault:
         ),
         None,
     )
-    shown = f": “{differs[0]['text']}” there, “{differs[1]['text']}” here" if differs else ""
+    difference = f": “{differs[0]['text']}” there, “{differs[1]['text']}” here" if differs else ""
     return Fault(
         row.line,
         "persona",
         "item has two persons",
-        f"the profile contradicts {where}, which shows the same item{shown}.",
+        f"the profile contradicts {where}, which shows the same item{difference}.",
         "Keep the rows of one person.",
         row.key,
         row.file,

@@ -96,8 +96,8 @@ class ItemRecord:
     @cached_property
     def content_hash(self) -> str:
         """SHA-256 of everything that an annotator or a model can see, and of the truth."""
-        given = [name for name in CONTENT if name not in _LATER or self.values[name]]
-        content = {name: self.values[name] for name in given}
+        names = [name for name in CONTENT if name not in _LATER or self.values[name]]
+        content = {name: self.values[name] for name in names}
         if content["split"] == LEFT_OUT:
             # Taking an item out does not change it.
             content["split"] = "main"
@@ -159,7 +159,7 @@ def _features(row: ImportRow, raw: Any) -> list[dict[str, str]]:
             "too many features",
             f"the persona has {len(raw)} features; the limit is {MAX_FEATURES}.",
         )
-    found: dict[str, dict[str, str]] = {}
+    features: dict[str, dict[str, str]] = {}
     for number, entry in enumerate(raw, start=1):
         if not isinstance(entry, dict) or not isinstance(entry.get("key"), str):
             row.fault(
@@ -175,7 +175,7 @@ def _features(row: ImportRow, raw: Any) -> list[dict[str, str]]:
                 "letters, digits and _.",
                 value=key,
             )
-        elif key in found:
+        elif key in features:
             row.fault(
                 "persona.features",
                 "feature appears twice",
@@ -183,8 +183,8 @@ def _features(row: ImportRow, raw: Any) -> list[dict[str, str]]:
                 value=key,
             )
         else:
-            found[key] = _feature(row, key, entry)
-    return list(found.values())
+            features[key] = _feature(row, key, entry)
+    return list(features.values())
 
 
 def _feature(row: ImportRow, key: str, entry: dict[str, Any]) -> dict[str, str]:
@@ -277,11 +277,13 @@ class UnknownKeys:
 
     def warnings(self) -> list[Warning]:
         """One warning for each key, in the order of the file."""
-        found = [Warning(line, self._message(name), self.file) for name, line in self.first.items()]
+        warnings = [
+            Warning(line, self._message(name), self.file) for name, line in self.first.items()
+        ]
         if self.left_out:
             message = f"Further unknown keys occur {self.left_out:,} times; they are kept too."
-            found.append(Warning(1, message, self.file))
-        return found
+            warnings.append(Warning(1, message, self.file))
+        return warnings
 
     def _message(self, name: str) -> str:
         rows = self.rows[name]
@@ -368,7 +370,7 @@ def _effort(item: ItemRecord, persona: int) -> Effort:
     sides = [values["r1"], values["r2"]]
     asked = [side.get("prompt") or "" for side in sides]
     advice = values.get("advice") or {}
-    shown = Effort.of(
+    effort = Effort.of(
         [
             *(values["context_title"], values["context"], values["question"]),
             *asked,
@@ -376,10 +378,10 @@ def _effort(item: ItemRecord, persona: int) -> Effort:
             advice.get("text", ""),
         ],
         values["language"],
-        media=[each for shown in (values, *sides) for each in shown.get("media") or ()],
+        media=[medium for part in (values, *sides) for medium in part.get("media") or ()],
         has_advice=bool(advice),
     )
-    return shown._replace(characters=shown.characters + persona)
+    return effort._replace(characters=effort.characters + persona)
 
 
 _BATCH = 500

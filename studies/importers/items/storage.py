@@ -84,11 +84,11 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
             f"The items of “{study.slug}” cannot be replaced: {reason}. Import the new items "
             "under other ids, or create another study."
         )
-    found = counts(study)
-    if found[0] != seen:
+    numbers = counts(study)
+    if numbers[0] != seen:
         raise StudyError(
-            f"“{study.slug}” now has {found[0]:,} items, not {seen:,}. Nothing was replaced. Look "
-            "at the study again, then repeat the import."
+            f"“{study.slug}” now has {numbers[0]:,} items, not {seen:,}. Nothing was replaced. "
+            "Look at the study again, then repeat the import."
         )
     try:
         Item.everything.filter(study=study).delete()
@@ -99,7 +99,7 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
             f"The items of “{study.slug}” are in use and cannot be removed."
         ) from error
     study.source = {}
-    return found
+    return numbers
 
 
 _CHUNK = 1_000
@@ -202,8 +202,8 @@ def import_items(
             conflicts = _other_content(files, skip=skip_faulty)
             released = ReleasedItems(study, files, skip=skip_faulty)
             files = released.files
-            found = _Storage(study, watch, skip=skip_faulty)
-            found.store(_once(files))
+            stored = _Storage(study, watch, skip=skip_faulty)
+            stored.store(_once(files))
             changed = released.complete_stored()
             if partial_profiles:
                 release_items(study, user=user)
@@ -213,12 +213,12 @@ def import_items(
                         storage.store(study, file.media.contents())
             seated = seat_items(study)
             held_back = Item.objects.filter(study=study, is_held_back=True).count()
-        if found.created or created_study or changed:
+        if stored.created or created_study or changed:
             _describe(study, files)
             study.content_hash = study_content_hash(study)
             study.save(update_fields=["source", "content_hash"])
             names = [name for file in files for name in file.names]
-            how = {"created": found.created, "read": [_reading(file) for file in files]}
+            how = {"created": stored.created, "read": [_reading(file) for file in files]}
             how |= {"removed": removed[0]} if any(removed) else {}
             record(study, "items imported", user=user, files=names, **how)
         turned_on = turn_on(study, *_extras_of(files), user=user)
@@ -228,15 +228,15 @@ def import_items(
         study=study,
         dry_run=dry_run,
         read=sum(len(file.items) for file in files),
-        created=found.created,
-        unchanged=found.read - found.created,
-        personas=found.personas,
+        created=stored.created,
+        unchanged=stored.read - stored.created,
+        personas=stored.personas,
         seated=seated,
-        by_split=dict(sorted(found.counts["split"].items())),
-        by_label=dict(sorted(found.counts["first_person"].items())),
-        by_topic=dict(sorted(found.counts["topic"].items())),
+        by_split=dict(sorted(stored.counts["split"].items())),
+        by_label=dict(sorted(stored.counts["first_person"].items())),
+        by_topic=dict(sorted(stored.counts["topic"].items())),
         warnings=tuple(warning for file in files for warning in file.warnings),
-        skipped=(*conflicts, *released.faults.skipped, *found.skipped),
+        skipped=(*conflicts, *released.faults.skipped, *stored.skipped),
         held_back=held_back,
         removed=removed,
         turned_on=turned_on,
@@ -339,8 +339,8 @@ class _Storage:
         hashes = dict(there.filter(key__in=keys).values_list("key", "content_hash"))
         other = [i for i in chunk if hashes.get(i.key, i.content_hash) != i.content_hash]
         if other:
-            found = there.filter(key__in=[item.key for item in other]).values(*CONTENT)
-            stored = {values["key"]: values for values in found}
+            rows = there.filter(key__in=[item.key for item in other]).values(*CONTENT)
+            stored = {values["key"]: values for values in rows}
             self._items += [
                 _conflict(item, f"in the study “{self._study.slug}”", stored[item.key])
                 for item in other
@@ -509,14 +509,14 @@ def _describe(study: Study, files: Sequence[ReadItems]) -> None:
 def _reading(file: ReadItems) -> dict[str, Any]:
     """The options that read the same items again."""
     is_made = file.format in data_sets() or file.rule is not None
-    made = file.dataset.get("importer", {}) if is_made else {}
+    importer = file.dataset.get("importer", {}) if is_made else {}
     return {
         "files": list(file.names),
         "format": file.format,
         "task": file.task,
         "limit": file.limit,
-        "options": made.get("options", {}),
-        "seed": made.get("seed"),
+        "options": importer.get("options", {}),
+        "seed": importer.get("seed"),
         "rows": dict(file.rows),
         "left_out": dict(file.dropped),
         **({"mapping": file.mapping} if file.mapping else {}),

@@ -121,16 +121,16 @@ class Validator:
     def items(self, line: int, raw: Any) -> list[ItemRecord]:
         """The items of a row: one, or those that the rule makes; none if the row has faults."""
         row = ImportRow(line, self.file)
-        made = None if self._rule is None else self._rule.items_of(row, raw, self._media)
-        if made is None:
-            found = self.item(line, raw)
-            return [] if found is None else [found]
+        raw_items = None if self._rule is None else self._rule.items_of(row, raw, self._media)
+        if raw_items is None:
+            item = self.item(line, raw)
+            return [] if item is None else [item]
         self.larger_rows += 1
         items = []
-        for each in made:
-            if (found := self.item(line, each)) is None:
+        for raw_item in raw_items:
+            if (item := self.item(line, raw_item)) is None:
                 return []  # the others have the same faults
-            items.append(found)
+            items.append(item)
         self.faults += row.faults
         return items
 
@@ -145,15 +145,15 @@ class Validator:
 
     @property
     def warnings(self) -> list[Warning]:
-        found = self._unknown.warnings()
+        warnings = self._unknown.warnings()
         if message := self._to_judges.message:
-            found.append(Warning(self._to_judges.lines[0], message, self.file))
+            warnings.append(Warning(self._to_judges.lines[0], message, self.file))
         if self._unlisted:
             line, name = next(iter(self._unlisted.items()))
             count = f"{len(self._unlisted):,} row{'s' if len(self._unlisted) > 1 else ''}"
             message = f"{name} was a list of one text, of which the text was taken ({count})."
-            found.append(Warning(line, message, self.file))
-        return found
+            warnings.append(Warning(line, message, self.file))
+        return warnings
 
     def _read(self, row: ImportRow, raw: Any) -> ItemRecord | None:
         if not isinstance(raw, dict):
@@ -284,11 +284,11 @@ class Validator:
 
     def _responses(self, row: ImportRow, raw: Any) -> list[dict[str, Any]]:
         if not isinstance(raw, list) or len(raw) != 2:
-            found = len(raw) if isinstance(raw, list) else 0
+            number = len(raw) if isinstance(raw, list) else 0
             row.fault(
                 "responses",
                 "number of responses",
-                f"an item needs exactly 2 responses, found {found}.",
+                f"an item needs exactly 2 responses, found {number}.",
             )
             return []
         if not all(isinstance(response, dict) for response in raw):
@@ -346,8 +346,10 @@ def _replaced(row: ImportRow, raw: dict[str, Any], key: str) -> dict[str, str]:
 def _unknown_inside(raw: dict[str, Any]) -> dict[str, Any]:
     """The unknown keys of the responses and of the person's own answer."""
     responses = raw.get("responses")
-    given = responses if isinstance(responses, list) else []
-    parts = [(f"responses.r{n}", each, _OF_RESPONSE) for n, each in enumerate(given, start=1)]
+    listed = responses if isinstance(responses, list) else []
+    parts = [
+        (f"responses.r{n}", response, _OF_RESPONSE) for n, response in enumerate(listed, start=1)
+    ]
     parts.append(("first_person", raw.get("first_person"), _OF_OWN_ANSWER))
     return {
         f"{name}.{key}": value

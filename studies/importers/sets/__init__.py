@@ -15,4 +15,4 @@ SETS: Kind[DataSet] = Kind("importers", "sets")
 
 def data_sets() -> dict[str, DataSet]:
     """The data sets of the core and of extras, by name, as commands and pages list them."""
-    return {each.name: each for each in SETS}
+    return {dataset.name: dataset for dataset in SETS}

@@ -125,15 +125,15 @@ class Option:
         return BadOption(self.name, f"The option {self.name} must be {wanted}, not “{text[:80]}”.")
 
 
-def parse_options(options: Sequence[Option], given: Mapping[str, str]) -> dict[str, Value]:
+def parse_options(options: Sequence[Option], entered: Mapping[str, str]) -> dict[str, Value]:
     """Every option with its value, given or default. Raises `BadOption`."""
     known = {option.name: option for option in options}
-    for name in given:
+    for name in entered:
         if name not in known:
             listed = ", ".join(f"{o.name} ({as_text(o.default)})" for o in options)
             raise BadOption(name, f"There is no option “{name}”. The options are: {listed}.")
     return {
-        name: option.parse(given[name]) if name in given else option.default
+        name: option.parse(entered[name]) if name in entered else option.default
         for name, option in known.items()
     }
 
@@ -200,8 +200,8 @@ def parts_of(path: Path) -> list[SetFile]:
 
 
 def _in_folder(path: Path) -> list[SetFile]:
-    found = sorted(f for f in path.rglob("*") if f.suffix.lower() in _SUFFIXES and f.is_file())
-    _not_too_many(path.name, len(found))
+    files = sorted(f for f in path.rglob("*") if f.suffix.lower() in _SUFFIXES and f.is_file())
+    _not_too_many(path.name, len(files))
     return [
         _part(
             f"{path.name}/{file.relative_to(path).as_posix()}",
@@ -209,7 +209,7 @@ def _in_folder(path: Path) -> list[SetFile]:
             file.stat().st_size,
             partial(_file, file),
         )
-        for file in found
+        for file in files
     ]
 
 
@@ -291,12 +291,12 @@ class Files:
 
     def find(self, role: str) -> SetFile | None:
         """The file of this role, if there is one. Raises `Refused` when there are several."""
-        found = self.all(role)
-        if len(found) > 1:
-            names = " and ".join(part.name for part in found[:2])
+        parts = self.all(role)
+        if len(parts) > 1:
+            names = " and ".join(part.name for part in parts[:2])
             message = f"there is more than one file of {self.title} with {self.roles[role].what}"
-            raise refused(found[1].name, f"{message}: {names}.", "Give one of them.")
-        return found[0] if found else None
+            raise refused(parts[1].name, f"{message}: {names}.", "Give one of them.")
+        return parts[0] if parts else None
 
     def need(self, role: str) -> SetFile:
         """The file of this role. Raises `Refused` with the file that comes closest."""
@@ -314,8 +314,8 @@ class Files:
             lacks = [column for column in wanted.columns if column not in near.columns]
             message += f" {near.name} may be it, but has no column {', '.join(lacks)}."
             return refused(near.name, message, "Use the file as it was released.", line=1)
-        given = ", ".join(part.name for part in self.parts[:5]) or "no file with rows"
-        message += f" Its columns are: {', '.join(wanted.columns)}. Given: {given}."
+        files = ", ".join(part.name for part in self.parts[:5]) or "no file with rows"
+        message += f" Its columns are: {', '.join(wanted.columns)}. Given: {files}."
         return refused("", message, "Add it.")
 
 
@@ -327,15 +327,15 @@ def role_of(roles: Iterable[Role], part: SetFile) -> str | None:
 def json_rows(part: SetFile, tally: Tally) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a JSON Lines file with their lines; unreadable ones are faults."""
     with part.open() as stream:
-        for found in json_lines(stream, part.name, tally.notes):
+        for entry in json_lines(stream, part.name, tally.notes):
             tally.row(part.name)
-            if isinstance(found, BadLine):
-                tally.faults.append(found.fault)
-            elif isinstance(found[1], dict):
-                yield found
+            if isinstance(entry, BadLine):
+                tally.faults.append(entry.fault)
+            elif isinstance(entry[1], dict):
+                yield entry
             else:
                 message = "the line is not a JSON object."
-                tally.faults.append(Fault(found[0], "", "not an object", message, file=part.name))
+                tally.faults.append(Fault(entry[0], "", "not an object", message, file=part.name))
 
 
 def csv_rows(
@@ -343,12 +343,12 @@ def csv_rows(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV file with their lines; unreadable ones are faults."""
     with part.open() as stream:
-        for found in table_rows(stream, part.name, escape=escape, changes=tally.notes):
+        for entry in table_rows(stream, part.name, escape=escape, changes=tally.notes):
             tally.row(part.name)
-            if isinstance(found, BadLine):
-                tally.faults.append(found.fault)
+            if isinstance(entry, BadLine):
+                tally.faults.append(entry.fault)
             else:
-                yield found
+                yield entry
 
 
 def _not_too_many(name: str, count: int) -> None:
@@ -390,13 +390,18 @@ class DataSet:
 
     def dataset(self, options: Mapping[str, Value], seed: int) -> dict[str, Any]:
         """The content of dataset.json for an import."""
-        made = {"name": self.name, "version": self.version, "options": dict(options), "seed": seed}
+        importer = {
+            "name": self.name,
+            "version": self.version,
+            "options": dict(options),
+            "seed": seed,
+        }
         return {
             "name": self.name,
             "title": self.title,
             "language": self.language,
             "source": dict(self.source),
-            "importer": made,
+            "importer": importer,
         }
 
 
@@ -480,8 +485,8 @@ class Sides:
 
     def own_is_first(self, key: str) -> bool:
         if self._next is not None:
-            found, self._next = self._next, None
-            return found
-        found = rank(self.seed, "side", self.name, key) % 2 == 0
-        self._next = not found
-        return found
+            is_first, self._next = self._next, None
+            return is_first
+        is_first = rank(self.seed, "side", self.name, key) % 2 == 0
+        self._next = not is_first
+        return is_first

@@ -248,22 +248,22 @@ def _history(
     Choices that are items are left out: the profile must not answer a question of the study.
     """
     asked = {(pair.interaction.user, fold(pair.interaction.prompt)) for pair in drawn}
-    found: dict[str, list[dict[str, str]]] = {}
+    choices: dict[str, list[dict[str, str]]] = {}
     for pair in reversed(pairs) if most else ():
         question = (pair.interaction.user, fold(pair.interaction.prompt))
-        known = found.setdefault(pair.interaction.user, [])
+        known = choices.setdefault(pair.interaction.user, [])
         if len(known) < most and question not in asked and not pair.is_tie:
             asked.add(question)
             texts = {"prompt": pair.interaction.prompt, "chosen": pair.better.text}
             known.append(texts | {"rejected": pair.other.text})
-    return found
+    return choices
 
 
 def _interactions(
     part: SetFile, options: Mapping[str, Any], tally: Tally
 ) -> tuple[list[PrismInteraction], dict[str, str]]:
     """The messages of the chosen turn and, for a later turn, the conversation before them."""
-    found: dict[str, PrismInteraction] = {}
+    interactions: dict[str, PrismInteraction] = {}
     before: dict[str, list[tuple[int, str]]] = {}
     for line, raw in json_rows(part, tally):
         row = ImportRow(line, part.name)
@@ -286,7 +286,7 @@ def _interactions(
             if not row.faults:
                 tally.drop("responses without a score")
             continue
-        interaction = found.setdefault(
+        interaction = interactions.setdefault(
             words["interaction_id"],
             PrismInteraction(
                 key=words["interaction_id"],
@@ -299,7 +299,7 @@ def _interactions(
         )
         interaction.responses.append(utterance)
     texts = {key: "\n\n".join(text for _, text in sorted(turns)) for key, turns in before.items()}
-    return list(found.values()), texts
+    return list(interactions.values()), texts
 
 
 def _utterance(row: ImportRow, raw: dict[str, Any]) -> Utterance | None:
@@ -437,8 +437,8 @@ def _response(utterance: Utterance) -> dict[str, Any]:
 
 def family(model: str) -> str | None:
     """The family of a model: “gpt” of gpt-4, “llama” of meta-llama/Llama-2."""
-    found = _FAMILY.match(model.rpartition("/")[2].casefold())
-    return found[0] if found else None
+    match = _FAMILY.match(model.rpartition("/")[2].casefold())
+    return match[0] if match else None
 
 
 PRISM = DataSet(
