@@ -9,18 +9,19 @@ import pytest
 
 from demo.llm_server import SimulatedServer
 from demo.truth import SEED, World
+from extras.media.models import MediaFile
+from extras.media.storage import stored_file
 from judging.engine.messages import as_text, length, prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import Attempt, Judgment
 from judging.prompts.asking import messages_of
-from studies.media.storage import stored_file
-from studies.models import Item, MediaFile
+from studies.models import Item
 from studies.prompts import build_prompt
+from tests.extras.media.test_content import opus
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import judge_all, start
-from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
-from tests.studies.media.test_content import opus
+from tests.studies.media_files import import_zip, picture, sound, with_media, zipped
 
 pytestmark = pytest.mark.django_db
 RED, BLUE, HELLO = picture(color="red"), picture("JPEG", color="blue"), sound()
