@@ -67,7 +67,8 @@ class Extra:
     files: Entries = ()
     """Files that are written. At `kinds`: a kind of stored files, with their retention. At `study`:
     a file of a study as a folder. At `report`, `article`: files next to a report. At `bundle`,
-    `descriptions`: files of the export of everything."""
+    `descriptions`: files of the export of everything. At `media`: who reads, keeps and shows
+    pictures and sounds."""
     exports: Entries = ()
     """A table that can be exported. At `formats`: a format of tables. At `folders`: an export that
     is a folder."""

@@ -6,11 +6,10 @@ The content is the same for annotators, in the preview and in practice.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from statistics import median
 from typing import Any, NamedTuple
 
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -24,7 +23,7 @@ from annotation.participants.templates import address
 from annotation.seats.flow import step_of
 from annotation.seats.item_statements import answers_so_far
 from annotation.services.answers import stamp_of
-from studies.media.storage import media_html
+from studies.media import media_html
 from studies.models import Item, Side, Study, Task
 from studies.personas import profile_for
 from studies.prompts import wording_in
@@ -167,7 +166,7 @@ class DisplayedSide(NamedTuple):
     name: str
     text: str
     prompt: str
-    media_html: SafeString
+    media_html: str
     places: tuple[OfferedPlace, ...] = ()
 
 
@@ -181,14 +180,14 @@ def displayed_sides(
     else:
         second = Side.R2 if shown_first == Side.R1 else Side.R1
         responses = [item.response(shown_first), item.response(second)]
-    url_of = partial(media_url, item.study.slug)
+    slug = item.study.slug
     return [
         DisplayedSide(
             value,
             str(name),
             shown_text(item.study, response["text"]),
             response.get("prompt") or "",
-            media_html(response.get("media", ()), url_of, lang=item.lang),
+            media_html(response.get("media", ()), slug, item.lang, to_participants=True),
             places(len(responses), form.place(value)) if order else (),
         )
         for (value, name), response in zip(SIDES, responses, strict=False)
@@ -211,10 +210,6 @@ def places(count: int, selected: str) -> tuple[OfferedPlace, ...]:
 def question_heading(task: str, *, own_answers: bool) -> Any:
     """The heading of an item's question, which names who was asked."""
     return OWN_QUESTION_HEADING if own_answers else QUESTION_HEADINGS[Task(task)]
-
-
-def media_url(slug: str, sha256: str) -> str:
-    return address("annotation:media", slug, sha256)
 
 
 def item_context(
@@ -254,7 +249,7 @@ def item_context(
         "form": form,
         **_reading(item),
         "direction": direction_of(item.r1["text"], item.r2["text"], item.question, item.context),
-        "media_html": media_html(item.media, partial(media_url, study.slug), lang=item.lang),
+        "media_html": media_html(item.media, study.slug, item.lang, to_participants=True),
         "places_wording": PLACES,
         "setting": setting_of(study),
         "wording": wording_for(item, study),

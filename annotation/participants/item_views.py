@@ -1,11 +1,11 @@
-"""The item pages: show an item and its media, store an answer, a draft or a skip."""
+"""The item pages: show an item, store an answer, a draft or a skip."""
 
 from typing import Any
 
 from django.core import signing
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from annotation.content.added_questions import added_at, added_forms
 from annotation.content.consent_versions import with_agreed_terms
@@ -16,12 +16,10 @@ from annotation.participants.access import (
     deadline_of,
     find_annotator,
     is_bound,
-    may_preview,
     participant_page,
     see_other,
     step_url,
 )
-from annotation.participants.added_steps import AGAIN
 from annotation.participants.forms import (
     LETTERS,
     AnswerForm,
@@ -42,9 +40,8 @@ from annotation.seats import flow
 from annotation.seats.flow import ending_of, step_of
 from annotation.seats.item_statements import annotator_of, assignment_at
 from annotation.services import admission, answers
-from studies.models import Item, Study
+from studies.models import Item
 from studies.pages.responses import REFUSED
-from studies.pages.views import send
 
 TEMPLATE = "annotation/task.html"
 CONFLICT = 409
@@ -237,34 +234,3 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
         status = CONFLICT
     now = assignment_at(annotator, position)
     return JsonResponse({"stamp": answers.stamp_of(now), **entered(now, added)}, status=status)
-
-
-# The steps at which items are shown.
-_STEPS = ("practice", "task", "feedback")
-
-
-@require_safe
-def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
-    """Send a picture or sound to a participant who was given its item, or to the preview."""
-    study = get_object_or_404(Study, slug=slug)
-    annotator = find_annotator(request, slug)
-    may_see = annotator is not None and _was_given(annotator, sha256)
-    if not (may_see or may_preview(request, study)):
-        raise Http404
-    return send(request, study, sha256)
-
-
-def _was_given(annotator: Annotator, sha256: str) -> bool:
-    """Whether one of the annotator's items or a practice item shows the file."""
-    item_sets = [again.items(annotator) for again in AGAIN.of(annotator.study)]
-    if annotator.study.state != Study.State.CLOSED and step_of(annotator) in _STEPS:
-        item_sets.append(Item.everything.filter(assignments__annotator=annotator))
-        practice = Item.everything.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
-        item_sets.append(practice)
-    whole = annotator.study.shows_whole_sets
-    return any(
-        medium["sha256"] == sha256
-        for items in item_sets
-        for item in items.only("media", "r1", "r2", "option_set")
-        for medium in (item.all_media if whole else item.shown_media)
-    )

@@ -28,7 +28,6 @@ urlpatterns = [
         "practice/", view("annotation.participants.comprehension_views:practice"), name="practice"
     ),
     path("task/<int:position>/skip/", view("annotation.participants.item_views:skip"), name="skip"),
-    path("media/<str:sha256>/", view("annotation.participants.item_views:media"), name="media"),
     path("feedback/", view("annotation.participants.views:feedback"), name="feedback"),
     path("done/", view("annotation.participants.views:done"), name="done"),
     path("withdraw/", view("annotation.participants.views:withdraw"), name="withdraw"),

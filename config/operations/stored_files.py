@@ -1,9 +1,9 @@
 """Generated files by the kind of their rows, and copying them elsewhere."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.module_loading import import_string
 
@@ -12,22 +12,33 @@ from config.env import files
 from studies.extra import Kind
 from studies.file_storage.storage import FilesStorage, Stored, draft_folder, files_storage
 from studies.jobs.models import Job
-from studies.models import ImportJob, MediaFile, Upload
+from studies.models import ImportJob, Upload
+
+
+class FileWithSum(NamedTuple):
+    """A file of a study, and the SHA-256 that its content must have."""
+
+    stored: Stored
+    sha256: str
+    study: str
 
 
 @dataclass(frozen=True)
 class KindOfFiles:
-    """A kind of files, its folder, and the tables whose public ids name the owners of files."""
+    """A kind of files, its folder, and the tables whose public ids name the owners of files.
+
+    `sums`: those files whose content a row names.
+    """
 
     name: str
     title: str
     tables: tuple[type[Any], ...]
+    sums: Callable[[], Iterable[FileWithSum]] = tuple
 
 
 OWN: tuple[KindOfFiles, ...] = (
     KindOfFiles("reports", "Reports", (Report,)),
     KindOfFiles("exports", "Exports", (Export,)),
-    KindOfFiles("media", "Pictures and sounds of items", (MediaFile,)),
     KindOfFiles("imports", "Uploaded files of imports", (ImportJob, Upload)),
 )
 KINDS: Kind[KindOfFiles] = Kind("files", "kinds")

@@ -13,7 +13,7 @@ from extras.advice.models import Argument, ArgumentJob, Arm, BeliefSource
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
 from studies.importers.items.twins import key_with, store_twin
-from studies.media.storage import StoredMedia
+from studies.media import keeper
 from studies.models import Item, Persona, Study
 from studies.services.items import seat_items, study_content_hash
 from studies.services.related_studies import AssociatedStudy
@@ -111,7 +111,7 @@ def arms_study(
     )
     personas = {persona.key: persona for persona in Persona.objects.filter(study=copy)}
     items = {item.key: item for item in Item.objects.filter(study=copy).select_related("persona")}
-    media = StoredMedia(copy)
+    media = keeper().stored(copy)
     for key in sorted(found):
         raw, item = raw_item(items[key]), items[key]
         item.study = copy

@@ -17,7 +17,7 @@ from studies.importers.editing import (
 )
 from studies.importers.items.records import ItemRecord
 from studies.importers.items.storage import remove_items
-from studies.media import storage
+from studies.media import keeper
 from studies.models import Item
 
 # The fields of a response that can be edited, by the name of the field that edits them.
@@ -76,7 +76,7 @@ def delete_item(*, study_id: int, key: str, user: User | None = None) -> None:
     item.delete()
     if not Item.everything.filter(persona=persona).exists():
         persona.delete()
-    storage.forget_unused(study)
+    keeper().forget_unused(study)
     note_change(study, "item deleted", user=user, item=key, question=item.question[:LOGGED])
 
 

@@ -23,7 +23,7 @@ from studies.importers.items.item_fields import (
 )
 from studies.importers.items.validation import RowOption
 from studies.importers.sets.data_set import DEFAULT_SEED
-from studies.media.delivered import Media
+from studies.media import Media
 from studies.models import Item, Side
 from studies.texts.normalisation import canonical
 

@@ -27,8 +27,7 @@ from studies.importers.files.faults import Faults, Refused
 from studies.importers.items.item_fields import OWN_ANSWER
 from studies.importers.items.records import CONTENT
 from studies.importers.items.validation import Validator
-from studies.media import storage
-from studies.media.storage import StoredMedia
+from studies.media import keeper
 from studies.models import Choice, Item, Membership, Persona, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
@@ -102,12 +101,12 @@ def link_study(
         show_history=examples,
         **{name: getattr(first, name) for name in _KEPT},
     )
-    storage.copy(first, study)
+    keeper().copy(first, study)
     items = 0
     for person in chosen:
         own = _drawn(person.answers, rule.items_per_person, f"{rule.seed} {_name(person)}")
         items += _store(study, person, own, examples, rule.seed)
-    storage.forget_unused(study)
+    keeper().forget_unused(study)
     seat_items(study)
     study.content_hash = study_content_hash(study)
     study.save(update_fields=["content_hash"])
@@ -176,7 +175,7 @@ def _store(
         "history": history,
     }
     faults = Faults()
-    validator = Validator(file="", task=study.task, faults=faults, media=StoredMedia(study))
+    validator = Validator(file="", task=study.task, faults=faults, media=keeper().stored(study))
     checked = [validator.item(1, _raw(answer, about)) for answer in own]
     if faults:
         raise Refused(faults)

@@ -30,7 +30,8 @@ from judging.worker import chunks, run_states
 from judging.worker.budgets import room_of
 from judging.worker.chunks import questions_of
 from judging.worker.endpoints import judge_of, kind_of, settings_of
-from studies.models import MediaFile
+from studies.media import media_types
+from studies.models import Study
 from studies.services.studies import forbids_providers, freeze, lock_study, record
 from studies.statements import clock
 from studies.version import version
@@ -141,7 +142,7 @@ def _check(spec: RunSpec, judge: Judge) -> None:
         raise ConflictingValue("pack", _STEPS, setting=spec.setting)
     if spec.anchors:
         raise ConflictingValue("pack", _ANCHORS)
-    if MediaFile.objects.filter(study=spec.study_id).exists():
+    if media_types(Study.objects.get(pk=spec.study_id)):
         raise ConflictingValue("pack", _MEDIA)
 
 

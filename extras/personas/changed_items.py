@@ -20,8 +20,7 @@ from django.views.decorators.http import require_http_methods
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
 from studies.importers.items.twins import key_with, store_twin
-from studies.media.delivered import Media
-from studies.media.storage import StoredMedia
+from studies.media import Media, keeper
 from studies.models import Item, Membership, Persona, Study
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study
@@ -157,7 +156,7 @@ def counterfactual_study(
         human_sample=None,
     )
     personas: dict[str, Persona] = {}
-    media = StoredMedia(copy)
+    media = keeper().stored(copy)
     for item in Item.objects.filter(study=copy).select_related("persona").order_by("key"):
         for change in changes.by_item[item.key]:
             _add_changed(copy, item, change, personas, media)

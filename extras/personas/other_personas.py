@@ -22,7 +22,7 @@ from extras.personas.signal_sizes import seen_by, sizes
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
 from studies.importers.items.twins import key_with, store_twin
-from studies.media.storage import StoredMedia
+from studies.media import keeper
 from studies.models import Item, Membership, Persona, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
@@ -188,7 +188,7 @@ def signal_study(
     )
     personas = {persona.key: persona for persona in Persona.objects.filter(study=copy)}
     items = {item.key: item for item in Item.objects.filter(study=copy).select_related("persona")}
-    media = StoredMedia(copy)
+    media = keeper().stored(copy)
     for item, other in plan.pairs:
         raw = raw_item(items[item.key])
         group = raw["group"] or item.key

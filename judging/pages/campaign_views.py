@@ -32,6 +32,7 @@ from judging.selectors import (
     run_rows,
 )
 from studies.errors import StudyError
+from studies.media import media_types
 from studies.models import Membership
 from studies.selectors import get_study
 from studies.services.studies import forbids_providers
@@ -84,6 +85,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
         "estimate": estimate,
         "like": like,
         "asked_in": form["language"].value() or "",
+        "has_media": bool(media_types(study)),
         "has_changed": "start" in request.POST and not form.errors,
         "forbids_providers": forbids_providers(study),
     }

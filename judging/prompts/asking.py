@@ -32,8 +32,8 @@ from judging.protocols.registry import protocol
 from judging.protocols.texts import texts
 from judging.protocols.usual import Levels
 from studies.file_storage.storage import Stored
-from studies.media.storage import stored_file
-from studies.models import Item, MediaFile, Side, Study
+from studies.media import keeper
+from studies.models import Item, Side, Study
 from studies.prompts import (
     PROMPT_LANGUAGE,
     Wording,
@@ -58,8 +58,7 @@ def user_message(filled: str, item: Item) -> Message:
     if not places:
         return Message("user", text)
     facts = {medium["sha256"]: medium for medium in item.all_media}
-    stored = MediaFile.objects.filter(study=item.study_id, sha256__in=[sha for _, sha in places])
-    files = {file.sha256: stored_file(file) for file in stored}
+    files = keeper().named(item.study_id, [sha for _, sha in places])
     return Message(
         "user",
         text,

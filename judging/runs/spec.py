@@ -12,6 +12,7 @@ from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, FailureRea
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
 from judging.protocols.protocol import JudgingProtocol
+from studies.media import media_types
 from studies.models import Item, Study
 from studies.prompts import base_of, language_name, prompt_languages
 from studies.texts.slots import steps_of
@@ -297,7 +298,7 @@ def asks_something(protocol: JudgingProtocol, study: Study) -> bool:
 
 def _check_media(run: JudgeRun) -> None:
     judge = run.judge
-    types = run.study.media_types
+    types = media_types(run.study)
     if types and run.bias_probe:
         raise ConflictingValue("bias_probe", _MEDIA_PROBE)
     for kind in types:

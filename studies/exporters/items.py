@@ -1,15 +1,14 @@
 """Items as files that can be imported again as the same items."""
 
 import json
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
 
 from studies.importers.files.bundle import FORMAT
 from studies.importers.files.readers import COLUMNS
 from studies.importers.items.validation import KEYS
-from studies.media.storage import as_given, file_name, open_file, response_as_given
-from studies.models import Item, MediaFile, Study
+from studies.media import as_given, keeper, response_as_given
+from studies.models import Item, Study
 from studies.statements.bulk import by_letters
 
 _CHUNK = 1_000
@@ -36,12 +35,9 @@ def shape_of(study: Study) -> Callable[[Item], dict[str, Any]]:
     return raw_item if may_redistribute(study) else _withheld
 
 
-def media_files(study: Study) -> dict[str, Callable[[], IO[bytes]]]:
+def media_files(study: Study) -> Mapping[str, Callable[[], IO[bytes]]]:
     """The pictures and sounds that `item_rows` names, each with what opens it."""
-    if not may_redistribute(study):
-        return {}
-    files = MediaFile.objects.filter(study=study).order_by("sha256")
-    return {file_name(file.sha256, file.type): partial(open_file, file) for file in files}
+    return keeper().files(study) if may_redistribute(study) else {}
 
 
 def raw_item(item: Item) -> dict[str, Any]:

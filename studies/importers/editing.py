@@ -17,7 +17,7 @@ from studies.importers.files.faults import Faults, ImportRow, Refused
 from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord, read_persona
 from studies.importers.items.storage import why_not
 from studies.importers.items.validation import Validator
-from studies.media.storage import StoredMedia
+from studies.media import keeper
 from studies.models import Item, Persona, Side, Study
 from studies.services.items import seat_items, study_content_hash
 from studies.services.studies import lock_study, record
@@ -162,7 +162,7 @@ def find_item(study: Study, key: str) -> Item:
 
 def validated(item: Item, raw: dict[str, Any]) -> ItemRecord:
     faults = Faults()
-    media = StoredMedia(item.study)
+    media = keeper().stored(item.study)
     checked = Validator(file="", task=item.task, faults=faults, media=media).item(1, raw)
     if checked is None:
         raise Refused(faults)

@@ -253,41 +253,6 @@ class Item(models.Model):
         return response
 
 
-class MediaFile(models.Model):
-    """A picture or sound of a study's items, stored once as media/<public_id>/….
-
-    Items name it by its checksum. It never changes.
-    """
-
-    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="media")
-    sha256 = models.CharField(max_length=64, editable=False)
-    type = models.CharField(max_length=30, help_text="Its media type, found in its content.")
-    size = models.PositiveIntegerField(help_text="Bytes.")
-    width = models.PositiveIntegerField(null=True, help_text="Pixels; of a picture.")
-    height = models.PositiveIntegerField(null=True)
-    seconds = models.FloatField(null=True, help_text="Of a sound.")
-    created_at = clock.MomentField(auto_now_add=True)
-
-    class Meta:
-        verbose_name = "picture or sound"
-        verbose_name_plural = "pictures and sounds"
-        constraints = [
-            models.UniqueConstraint(fields=["study", "sha256"], name="media_once_per_study")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.sha256[:12]}"
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The facts that an item stores about it."""
-        own = {"sha256": self.sha256, "type": self.type, "size": self.size}
-        if self.seconds is not None:
-            return own | {"seconds": self.seconds}
-        return own | {"width": self.width, "height": self.height}
-
-
 ROWS_READ = 99  # percent
 # Storing the items takes one transaction of minutes, in which SQLite lets no other connection
 # write, not even a heartbeat.

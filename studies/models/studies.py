@@ -5,7 +5,6 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.functional import cached_property
 
 from studies.extra import extras_for_studies, extras_of_new_studies, of_installation
 from studies.models.added_settings import clean_added
@@ -266,11 +265,6 @@ class Study(models.Model):
     def shows_whole_sets(self) -> bool:
         """Whether annotators rank all responses of a set on one screen."""
         return self.set_display == self.SetDisplay.WHOLE
-
-    @cached_property
-    def media_types(self) -> list[str]:
-        """The types of its pictures and sounds, in order; read once, for all runs of a plan."""
-        return sorted(set(self.media.order_by().values_list("type", flat=True)))
 
     @property
     def offers_either(self) -> bool:

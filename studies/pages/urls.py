@@ -44,7 +44,6 @@ urlpatterns = [
         view("studies.pages.import_views:import_status"),
         name="import-status",
     ),
-    path("<slug:slug>/media/<str:sha256>/", view("studies.pages.views:media"), name="media"),
     path("<slug:slug>/items/", view("studies.pages.views:items"), name="items"),
     path("<slug:slug>/team/", view("studies.pages.team_views:members"), name="team"),
     path("<slug:slug>/team/invite/", view("studies.pages.team_views:invite"), name="team-invite"),

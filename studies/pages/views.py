@@ -1,6 +1,5 @@
-"""The list of studies, the items of one, and their pictures and sounds."""
+"""The list of studies, and the items of one."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,14 +11,12 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Count, Max, Subquery
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_safe
+from django.views.decorators.http import require_GET, require_http_methods
 
 from studies.importers.items.storage import held_back_words
-from studies.media.content import ENDINGS
-from studies.media.storage import open_file
-from studies.models import Item, MediaFile, Membership, Study, StudyLog
+from studies.models import Item, Membership, Study, StudyLog
 from studies.pages.listing import ARCHIVED, ITEM_SORTS, SORTS, find_items, list_studies, role_of
 from studies.pages.responses import LongList, csv_response
 from studies.pages.workbench import LIST_PARTS, ListCell, column_cells
@@ -190,62 +187,3 @@ def _list_csv(found: Any) -> HttpResponse:
         for study in found
     )
     return csv_response("studies", header, rows)
-
-
-# Browsers may keep it for an hour, proxies may not; its content never changes.
-_KEPT = "private, max-age=3600, immutable"
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
-# A file that is opened directly runs nothing and loads nothing.
-_POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
-
-
-@require_safe
-@login_required
-def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
-    """Send a picture or sound of the study's items to its members."""
-    return send(request, get_study(request.user, slug), sha256)
-
-
-def send(request: HttpRequest, study: Study, sha256: str) -> HttpResponseBase:
-    """Send a file of a study, whole or in part, because players ask for parts; otherwise 404."""
-    file = MediaFile.objects.filter(study=study, sha256=sha256).first()
-    if file is None:
-        raise Http404
-    try:
-        stream = open_file(file)
-    except FileNotFoundError:
-        raise Http404 from None
-    response: HttpResponse | FileResponse
-    if wanted := _RANGE.fullmatch(request.headers.get("Range", "")):
-        with stream:
-            first, last = _bounds(wanted, file.size)
-            if first > last:
-                response = HttpResponse(status=416)
-                response.headers["Content-Range"] = f"bytes */{file.size}"
-            else:
-                stream.seek(first)
-                response = HttpResponse(stream.read(last - first + 1), status=206)
-                response.headers["Content-Range"] = f"bytes {first}-{last}/{file.size}"
-    else:
-        response = FileResponse(stream)
-        response.headers["Content-Length"] = str(file.size)
-    for name, value in {
-        "Content-Type": file.type,
-        "Content-Disposition": f'inline; filename="{sha256[:16]}.{ENDINGS[file.type]}"',
-        "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": _POLICY,
-        "Accept-Ranges": "bytes",
-        "Cache-Control": _KEPT,
-    }.items():
-        response.headers[name] = value
-    response.may_be_kept = True  # type: ignore[union-attr]
-    return response
-
-
-def _bounds(wanted: re.Match[str], size: int) -> tuple[int, int]:
-    """The first and the last byte; the first is higher if the file has none of the range."""
-    start, end = wanted.groups()
-    if not start:  # the last bytes
-        return (max(0, size - int(end)), size - 1) if end and int(end) else (1, 0)
-    last = min(int(end), size - 1) if end else size - 1
-    return int(start), last

@@ -14,13 +14,12 @@ from studies.errors import StudyError
 from studies.extra import Kind
 from studies.file_storage.storage import Stored
 from studies.jobs.models import Job
-from studies.media import storage
+from studies.media import keeper
 from studies.models import (
     Backup,
     FeatureSet,
     ImportJob,
     Item,
-    MediaFile,
     Persona,
     Retention,
     Study,
@@ -82,7 +81,7 @@ def copy_study(
     if with_items:
         copy_rows(Persona.objects.filter(study=study), study_id=copy.pk)
         _copy_items(study, copy)
-        storage.copy(study, copy)
+        keeper().copy(study, copy)
         if only is not None:
             _keep(copy, only)
         seat_items(copy)
@@ -108,7 +107,7 @@ def _keep(copy: Study, only: Mapping[str, Mapping[str, Any]]) -> None:
         if item.metadata.get(Item.REPLACES) not in only:
             item.metadata.pop(Item.REPLACES, None)
     Item.objects.bulk_update(kept, ["metadata"], batch_size=_AT_ONCE)
-    storage.forget_unused(copy)
+    keeper().forget_unused(copy)
 
 
 def copy_rows(rows: QuerySet[M], **changes: Any) -> list[M]:
@@ -203,10 +202,7 @@ def _own(study: Study) -> StudyContent:
     if ImportJob.objects.filter(study=study, state__in=Job.OPEN).exists():
         obstacles.append("A file is being imported. Wait until the import has ended.")
     items = Item.everything.filter(study=study).count()
-    files = MediaFile.objects.filter(study=study).count()
-    return StudyContent(
-        [("items", items), *([("pictures and sounds", files)] if files else [])], obstacles
-    )
+    return StudyContent([("items", items)], obstacles)
 
 
 def delete_study(*, study_id: int, by: User | None) -> None:
@@ -229,8 +225,7 @@ def delete_study(*, study_id: int, by: User | None) -> None:
 
 @transaction.atomic
 def delete_rows(study: Study) -> None:
-    """Delete a study, every row that refers to it, and its pictures and sounds."""
-    storage.delete_after_commit(MediaFile.objects.filter(study=study))
+    """Delete a study and every row that refers to it."""
     delete_with_all_that_refers(Study, pk=study.pk)
 
 

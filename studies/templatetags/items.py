@@ -1,15 +1,12 @@
 """Items on researchers' pages: pictures and sounds, edit links, language."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from django import template
-from django.urls import reverse
-from django.utils.safestring import SafeString
 
 from studies.importers.items.storage import why_not
-from studies.media.storage import media_html
+from studies.media import media_html
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.workbench import ITEM_LINKS
@@ -20,19 +17,15 @@ register.filter("language_note", language_note)
 
 
 @register.simple_tag
-def media_of(response: Mapping[str, Any], slug: str, lang: str = "") -> SafeString:
+def media_of(response: Mapping[str, Any], slug: str, lang: str = "") -> str:
     """The pictures and sounds of a response of the study with this short name."""
     return shown(response.get("media", ()), slug, lang)
 
 
 @register.simple_tag
-def shown(media: Any, slug: str, lang: str = "") -> SafeString:
+def shown(media: Any, slug: str, lang: str = "") -> str:
     """Pictures and sounds as an item keeps them; `lang` is the language of their descriptions."""
-    return media_html(media, partial(_url, slug), lang=lang)
-
-
-def _url(slug: str, sha256: str) -> str:
-    return reverse("studies:media", args=[slug, sha256])
+    return media_html(media, slug, lang)
 
 
 @register.simple_tag

@@ -28,10 +28,10 @@ each_language = pytest.mark.parametrize(
 TEMPLATES = [
     ROOT / "templates/base.html",
     *sorted(ROOT.glob("templates/[45]0*.html")),
-    ROOT / "templates/includes/media.html",
     ROOT / "templates/includes/study_contact.html",
     *sorted(ROOT.glob("annotation/jinja2/**/*.html")),
     *sorted(ROOT.glob("extras/*/jinja2/**/*.html")),
+    *sorted(ROOT.glob("extras/*/templates/participants/*.html")),
 ]
 MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
 # The names of keys, sides and signs are the same in every language.

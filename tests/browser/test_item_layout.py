@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from studies.models import Item
 from tests.browser.annotators import CAR, CYCLE, PERSONA, enter_items, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 from tests.factories import make_item, make_persona
@@ -144,3 +145,21 @@ def test_a_desktop_page_with_every_part_keeps_the_rules(open_page, live_server, 
     fits_and_reads_well(page)
     page.check("#choice-tie")
     fits_and_reads_well(page)
+
+
+@pytest.mark.sampled(keep=1)
+@pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
+def test_a_long_context_is_opened_by_keyboard(open_page, study, javascript):
+    Item.objects.update(context="Once upon a time there was a kitchen. " * 100)
+    page = open_page(viewport=PHONE, javascript=javascript)
+    enter_items(page, study)
+    whole = page.locator(".folded details p")
+    expect(whole).to_be_hidden()
+
+    page.locator(".folded summary").focus()
+    page.keyboard.press("Enter")
+
+    expect(whole).to_be_visible()
+    expect(page.locator(".folded-start")).to_be_hidden()
+    if javascript:
+        fits_and_reads_well(page)

@@ -62,7 +62,6 @@ FOR_VIEWERS = {
     "judges/wordings/",
     "judges/wordings/<wording_id>/",
     "launch/",
-    "media/<sha256>/",
     "monitor/",
     "next-step/",
     "people/",
@@ -107,7 +106,6 @@ MAY_CREATE = MAY_COPY.union(*(each.MAY_CREATE for each in access()))
 NOT_HERE = {
     "exports/<public_id>/download/",
     "import/columns/<public_id>/item/<number>/",
-    "media/<sha256>/",
     "people/annotator/",
     "people/invitations/",
     "people/prolific/bonuses/act/",

@@ -28,7 +28,7 @@ from tests.studies.child_work import (
     takes_time,
 )
 from tests.studies.files import DATASET, jsonl, raw_item, zipped
-from tests.studies.media.files import picture
+from tests.studies.media_files import needs_media, picture
 from thirdperson.check.command import options_of
 from thirdperson.check.reading import read_labels
 
@@ -118,7 +118,7 @@ def test_a_system_without_a_limit_reads_without_it(monkeypatch):
     child._limit(resource.RLIMIT_AS, 1)
 
 
-@pytest.mark.parametrize("kind", ["lines", "zip", "mapped"])
+@pytest.mark.parametrize("kind", ["lines", pytest.param("zip", marks=needs_media), "mapped"])
 def test_items_read_by_a_child_are_those_read_here(kind, children, monkeypatch, tmp_path):
     path, options = tmp_path / "items.jsonl", {}
     rows = [row | {"media": [{"file": "a.png", "description": "d"}]} for row in MANY]

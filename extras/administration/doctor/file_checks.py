@@ -12,13 +12,12 @@ from django.apps import apps
 from analysis.lifecycle.storage import export_dir, report_dir
 from analysis.models import Export, Report
 from analysis.report.build import software
-from config.operations.stored_files import is_deleted, is_named, kept_in
+from config.operations.stored_files import is_deleted, is_named, kept_in, kinds_of_files
 from extras.administration.doctor.checks import InvariantCheck, InvariantFault
 from studies.file_storage.storage import LEFTOVER_SECONDS, Stored, files_storage, old_drafts
 from studies.importers.uploads import folder_of as import_folder
 from studies.jobs.models import Job
-from studies.media.storage import stored_file
-from studies.models import ImportJob, MediaFile
+from studies.models import ImportJob
 
 # Reports with more item rows than report.json has room for are compared by their input hash.
 _COMPARED_BYTES = 64 * 1024**2
@@ -104,12 +103,11 @@ def broken_exports() -> Iterator[InvariantFault]:
 
 def broken_media() -> Iterator[InvariantFault]:
     """Pictures and sounds that are missing, or whose content does not match their name."""
-    for file in MediaFile.objects.select_related("study").order_by("pk").iterator():
-        stored = stored_file(file)
-        if not stored.is_file():
-            yield InvariantFault(f"{stored} is missing.", file.study.slug)
-        elif stored.sha256() != file.sha256:
-            yield InvariantFault(f"{stored} has changed since it was imported.", file.study.slug)
+    for file in (file for kind in kinds_of_files() for file in kind.sums()):
+        if not file.stored.is_file():
+            yield InvariantFault(f"{file.stored} is missing.", file.study)
+        elif file.stored.sha256() != file.sha256:
+            yield InvariantFault(f"{file.stored} has changed since it was imported.", file.study)
 
 
 def missing_uploads() -> Iterator[InvariantFault]:

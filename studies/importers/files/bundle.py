@@ -28,7 +28,7 @@ from studies.importers.files.packed import (
     unpacked,
     unreadable,
 )
-from studies.media.delivered import Delivered, in_folder, in_zip
+from studies.media import DeliveredMedia, keeper
 from studies.texts.cells import Changes
 from studies.texts.normalisation import REDISTRIBUTION
 
@@ -155,7 +155,7 @@ class Bundle:
     dataset: dict[str, Any] = field(default_factory=dict)
     personas: File | None = None
     feature_words: File | None = None
-    media: Delivered | None = None
+    media: DeliveredMedia | None = None
 
 
 def readable(stream: IO[bytes], name: str, encoding: str = "") -> IO[bytes]:
@@ -182,7 +182,7 @@ def open_path(path: str | Path) -> Bundle:
             parts = {
                 name: file_at(_sized(path / name)) for name in _PARTS if (path / name).is_file()
             }
-            return _bundle(path.name, parts, in_folder(path))
+            return _bundle(path.name, parts, keeper().in_folder(path))
         return _opened(file_at(_sized(path)))
     except OSError as error:
         reason = error.strerror or str(error)
@@ -249,7 +249,7 @@ def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
     raise too_many_files(name)
 
 
-def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Delivered]:
+def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], DeliveredMedia]:
     """The parts of a zip, at its top or in one folder of it, and its pictures and sounds.
 
     Other files are not unpacked.
@@ -273,7 +273,7 @@ def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Deli
                 raise _zip_in_zip(name, info.filename)
     if inner and not parts:
         raise _zip_in_zip(name, inner)
-    return parts, in_zip(archive, within)
+    return parts, keeper().in_zip(archive, within)
 
 
 def _zip_in_zip(name: str, inner: str) -> Refused:
@@ -318,7 +318,7 @@ def size_of(path: Path) -> int:
         return MAX_BYTES
 
 
-def _bundle(name: str, parts: dict[str, File], media: Delivered) -> Bundle:
+def _bundle(name: str, parts: dict[str, File], media: DeliveredMedia) -> Bundle:
     items = next((part for part in _ITEMS if part in parts), None)
     if items is None:
         raise refused(

@@ -53,7 +53,7 @@ from studies.importers.sets.data_set import (
     parts_of,
     role_of,
 )
-from studies.media.delivered import in_folder
+from studies.media import keeper
 
 _BUNDLE = ("items.jsonl", "items.csv", "dataset.json")
 _ROWS_SENT = 1_000
@@ -138,7 +138,7 @@ def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> lis
         raise BadOption(name, message)
     bundles = [open_path(path) for path in paths]
     if how.media is not None:
-        delivered = in_folder(how.media)
+        delivered = keeper().in_folder(how.media)
         bundles = [replace(bundle, media=delivered) for bundle in bundles]
     return read_together(
         [

@@ -25,7 +25,7 @@ from studies.importers.items.records import (
 )
 from studies.importers.items.validation import ROW_OPTIONS, RowRule, Validator
 from studies.importers.sets.data_set import Watch
-from studies.media.delivered import Delivered
+from studies.media import DeliveredMedia
 
 _CSV = (".csv", ".tsv")
 
@@ -141,7 +141,7 @@ class ReadItems:
     mapping: Mapping[str, Any] | None = None
     rule: RowRule | None = None
     columns_left_out: tuple[str, ...] = ()
-    media: Delivered | None = None
+    media: DeliveredMedia | None = None
     skipped: Sequence[Fault] = ()
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from studies.importers.files.faults import LIMITS, ImportRow
 from studies.importers.items.records import PersonaRecord
-from studies.media.content import BadMedia
-from studies.media.delivered import Media
+from studies.media import BadMedia, Media
 from studies.models import Item, Side, Task
 from studies.texts.normalisation import INVISIBLE, UNSTORABLE, fold, normalise
 

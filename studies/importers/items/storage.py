@@ -1,9 +1,10 @@
 """Storing of checked items in one transaction, all or none, also to replace earlier ones."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -23,7 +24,7 @@ from studies.importers.items.records import (
 from studies.importers.items.stored_items import ReleasedItems
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import Watch
-from studies.media import storage
+from studies.media import keeper
 from studies.models import Item, Persona, Study
 from studies.models.keys import shuffle_key
 from studies.services.extras import turn_on
@@ -93,7 +94,7 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
     try:
         Item.everything.filter(study=study).delete()
         Persona.objects.filter(study=study).delete()
-        storage.forget_unused(study)
+        keeper().forget_unused(study)
     except ProtectedError as error:
         raise StudyError(
             f"The items of “{study.slug}” are in use and cannot be removed."
@@ -103,8 +104,15 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
 
 
 _CHUNK = 1_000
-# Fields of items, and the extra that a study with such items needs.
-_DESIGNS = {"option_set": "option_sets", "advice": "advice"}
+# Extras that a study with such items needs, by what the item has.
+_DESIGNS: dict[str, Callable[[Mapping[str, Any]], object]] = {
+    "option_sets": itemgetter("option_set"),
+    "advice": itemgetter("advice"),
+    "media": lambda item: any(
+        shown.get("media")
+        for shown in (item, item["r1"], item["r2"], *item["option_set"].get("others", ()))
+    ),
+}
 _ABOUT = ("name", "description", "importer", "content_warning")
 
 
@@ -210,7 +218,7 @@ def import_items(
             if not dry_run:
                 for file in files:
                     if file.media is not None:
-                        storage.store(study, file.media.contents())
+                        keeper().store(study, file.media)
             seated = seat_items(study)
             held_back = Item.objects.filter(study=study, is_held_back=True).count()
         if stored.created or created_study or changed:
@@ -245,8 +253,8 @@ def import_items(
 
 def _extras_of(files: Sequence[ReadItems]) -> Iterator[str]:
     """The extras of the designs that the items have."""
-    for field, extra in _DESIGNS.items():
-        if any(item.values[field] for file in files for item in file.items):
+    for extra, needs in _DESIGNS.items():
+        if any(needs(item.values) for file in files for item in file.items):
             yield extra
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from studies.importers.files.faults import Faults, Refused
 from studies.importers.items.records import CONTENT
 from studies.importers.items.validation import Validator
-from studies.media.delivered import Media
+from studies.media import Media
 from studies.models import Item, Persona, Study
 
 _LONGEST_ID = 120  # characters of an id in the item format

@@ -32,7 +32,7 @@ from studies.importers.items.records import (
     Warning,
     known_or_read,
 )
-from studies.media.delivered import Media, NoMedia
+from studies.media import Media, NoMedia
 from studies.models import Item, Side, Task
 from studies.texts.normalisation import canonical
 from studies.texts.texts_to_judges import TextsToJudges

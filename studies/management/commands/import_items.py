@@ -22,7 +22,7 @@ from studies.management.terminal import (
     progress_bar,
     skip_hint,
 )
-from studies.media.delivered import PACK_THEM
+from studies.media import PACK_THEM
 from studies.models import Item, Study, Task
 
 _WARNINGS_SHOWN = 10

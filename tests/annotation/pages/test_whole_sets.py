@@ -20,7 +20,7 @@ from tests.api.conftest import program
 from tests.factories import make_study, sign_in
 from tests.invariants import broken_invariants
 from tests.studies.files import jsonl, raw_item, raw_pairs, read
-from tests.studies.media.files import picture, zipped
+from tests.studies.media_files import needs_media, picture, zipped
 
 pytestmark = pytest.mark.django_db
 
@@ -202,6 +202,7 @@ def test_whole_sets_and_a_draw_by_a_judge_exclude_each_other(study):
         save_settings(study, changed=["set_display"])
 
 
+@needs_media
 def test_files_of_all_responses_of_a_set_are_sent_to_those_who_see_it(settings, tmp_path):
     settings.VAR_DIR = tmp_path / "var"
     settings.VAR_DIR.mkdir()

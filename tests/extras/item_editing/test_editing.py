@@ -19,7 +19,7 @@ from studies.services.items import study_content_hash
 from studies.services.studies import lock_study
 from tests.factories import answer_all, make_study, sign_in, walk_in
 from tests.studies.files import jsonl, raw_item, read
-from tests.studies.media.files import import_zip, picture, with_media, zipped
+from tests.studies.media_files import import_zip, needs_media, picture, with_media, zipped
 
 pytestmark = pytest.mark.django_db
 PAGE = "/studies/one/items/x1/"
@@ -92,6 +92,7 @@ def test_nothing_else_of_the_item_is_lost(study):
     assert (after.fixed_first, after.shuffle_sides) == ("r2", False)
 
 
+@needs_media
 def test_an_edit_keeps_the_pictures_of_an_item(study, settings, tmp_path):
     settings.VAR_DIR = tmp_path
     picture_of = {"x/a.png": picture(color="red"), "x/b.png": picture(color="blue")}

@@ -13,10 +13,10 @@ from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions, report_on
 from studies.importers.items.storage import import_items
-from studies.models import Item, MediaFile, Study
+from studies.models import Item, Study
 from studies.texts.normalisation import canonical
 from tests.studies.files import faults, jsonl, raw_item, read
-from tests.studies.media.files import picture, zipped
+from tests.studies.media_files import needs_media, picture, zipped
 
 TEXTS = {"r1": "A soup.", "r2": "A stew.", "r3": "A cake.", "r4": "A pie."}
 
@@ -250,6 +250,7 @@ def test_the_command_records_the_rule_and_an_export_brings_the_same_items_back(t
     assert json.loads(cells["extra"]) == {"option_set": stored.option_set}
 
 
+@needs_media
 @pytest.mark.django_db
 def test_sets_of_pictures_become_pairs(settings, tmp_path):
     settings.VAR_DIR = tmp_path
@@ -265,7 +266,7 @@ def test_sets_of_pictures_become_pairs(settings, tmp_path):
     import_items("s", read_paths([path], how), create=True)
 
     made = list(Item.objects.all())
-    assert (len(made), MediaFile.objects.count()) == (3, 3)
+    assert (len(made), Study.objects.get(slug="s").media.count()) == (3, 3)
     for pair in made:
         assert sorted(each["media"][0]["description"] for each in pair.options) == sorted(colors)
 

@@ -16,7 +16,7 @@ from studies.models import Item, Study
 from tests.annotation.pages.walking import answer_all, start, token_of
 from tests.extras.own_answers.people import bring_back
 from tests.factories import make_items, make_study, sign_in
-from tests.studies.media.files import import_zip, picture, with_media, zipped
+from tests.studies.media_files import import_zip, needs_media, picture, with_media, zipped
 
 pytestmark = pytest.mark.django_db
 
@@ -132,6 +132,7 @@ def test_answers_are_content_final_and_leave_the_first_ones_alone(study, client)
     assert list(Annotation.objects.values_list("pk", "choice", "certainty")) == before
 
 
+@needs_media
 @pytest.mark.nightly
 def test_a_second_visit_sends_the_pictures_of_its_items_while_it_is_open(settings, tmp_path, study):
     settings.VAR_DIR = tmp_path

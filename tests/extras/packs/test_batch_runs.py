@@ -21,10 +21,11 @@ from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import start
 from tests.judging.test_campaigns import press
-from tests.judging.test_media import HELLO, SEES, away
-from tests.judging.test_media import make as with_files
-from tests.judging.test_media import of as contents
 from tests.judging.test_probe_pages import PLAN, after, page_of, probed, words
+from tests.judging.with_media import HELLO, SEES, away
+from tests.judging.with_media import make as with_files
+from tests.judging.with_media import of as contents
+from tests.studies.media_files import needs_media
 
 
 @pytest.fixture
@@ -66,6 +67,7 @@ def test_a_batch_hands_in_nothing_before_the_yes(study, llm, engine, editor, que
     assert handed == [run.pk]
 
 
+@needs_media
 @pytest.mark.django_db
 def test_a_line_of_a_batch_has_the_length_that_was_counted(tmp_path, settings):
     settings.VAR_DIR = tmp_path

@@ -26,7 +26,7 @@ from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
 from tests.judging.run_helpers import called_by
 from tests.judging.simulated import demo_study, simulated_server
-from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
+from tests.studies.media_files import import_zip, needs_media, picture, sound, with_media, zipped
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +85,7 @@ def test_a_run_by_batch_ends_like_any_other_at_half_the_price(study, judge, serv
     assert (batch.state, batch.requests, batch.answered) == ("collected", LIMIT - 1, LIMIT - 1)
 
 
+@needs_media
 def test_pictures_and_sounds_are_in_the_file(engine, judge, tmp_path, settings, monkeypatch):
     settings.VAR_DIR = tmp_path
     monkeypatch.setattr(batches, "_SHORTEST_POLL", 0.1)

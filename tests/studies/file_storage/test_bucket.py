@@ -7,8 +7,6 @@ from django.core.files.storage import storages
 from django.core.management import CommandError, call_command, get_commands
 
 from studies.file_storage.storage import StorageUnreachable, Stored
-from studies.models import MediaFile
-from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -105,14 +103,3 @@ def test_commands_and_pages_say_that_the_bucket_is_away(away):
     health = away.get("/healthz")
 
     assert (health.status_code, health.json()["storage"]) == (503, "unreachable")
-
-
-def test_a_picture_in_a_bucket_that_is_away_is_asked_for_again(away):
-    file = MediaFile.objects.create(
-        study=make_study(), sha256="a" * 64, type="image/png", size=3, width=1, height=1
-    )
-
-    response = away.get(f"/studies/{file.study.slug}/media/{file.sha256}/")
-
-    assert response.status_code == 503
-    assert response.headers["Retry-After"]

@@ -1,6 +1,5 @@
 """The doctor finds what was planted, repairs what follows from other data, and nothing else."""
 
-import hashlib
 import json
 import os
 import time
@@ -39,8 +38,7 @@ from config import health
 from extras.administration.doctor.examination import CHECKS, examine
 from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
 from studies.jobs.models import STALLED_AFTER
-from studies.media.storage import stored_file
-from studies.models import FilesLocation, Heartbeat, ImportJob, Item, MediaFile, Study
+from studies.models import FilesLocation, Heartbeat, ImportJob, Item, Study
 from studies.services.studies import record
 from studies.statements import clock
 from tests.factories import make_annotator
@@ -191,26 +189,6 @@ def seal_a_token_elsewhere(study: Study) -> None:
     ProlificAccount.objects.create(workspace_id="w", sealed_token="gAAAAABmZmZmZg==")
 
 
-def add_a_picture(study: Study) -> Path:
-    sha256 = hashlib.sha256(b"picture").hexdigest()
-    file = MediaFile.objects.create(
-        study=study, sha256=sha256, type="image/png", size=7, width=1, height=1
-    )
-    path = path_of(stored_file(file))
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"picture")
-    assert found() == {}
-    return path
-
-
-def lose_a_picture(study: Study) -> None:
-    add_a_picture(study).unlink()
-
-
-def change_a_picture(study: Study) -> None:
-    add_a_picture(study).write_bytes(b"another")
-
-
 def migrate_by_a_later_version(study: Study) -> None:
     health._looked_up = None  # within a minute, nobody would look again
     MigrationRecorder.Migration.objects.create(app="studies", name="9999_of_the_future")
@@ -302,8 +280,6 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (reopen_a_judgment, {"runs"}, False),
     (seal_a_key_elsewhere, {"keys"}, False),
     (seal_a_token_elsewhere, {"keys"}, False),
-    (lose_a_picture, {"media"}, False),
-    (change_a_picture, {"media"}, False),
     (migrate_by_a_later_version, {"migrations"}, False),
     (stop_a_worker, {"processes"}, False),
     (change_a_report, {"reports"}, False),

@@ -9,58 +9,28 @@ import pytest
 
 from demo.llm_server import SimulatedServer
 from demo.truth import SEED, World
+from extras.media.models import MediaFile
+from extras.media.storage import stored_file
 from judging.engine.messages import as_text, length, prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import Attempt, Judgment
 from judging.prompts.asking import messages_of
-from studies.media.storage import stored_file
-from studies.models import Item, MediaFile
+from studies.models import Item
 from studies.prompts import build_prompt
+from tests.extras.media.test_content import opus
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import judge_all, start
-from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
-from tests.studies.media.test_content import opus
+from tests.judging.with_media import HELLO, RED, SEES, away, make, of
+from tests.studies.media_files import picture, sound
 
 pytestmark = pytest.mark.django_db
-RED, BLUE, HELLO = picture(color="red"), picture("JPEG", color="blue"), sound()
-SEES = {"takes_images": True, "takes_audio": True}
 
 
 @pytest.fixture(autouse=True)
 def var_dir(settings, tmp_path):
     settings.VAR_DIR = tmp_path / "var"
     settings.VAR_DIR.mkdir()
-
-
-def make(tmp_path, first=RED, second=BLUE, *, question=HELLO):
-    study = make_study()
-    media = [{"file": "x/q", "description": "The question."}]
-    item = with_media(1, "x/a", "x/b", media=media)
-    files = {"x/a": first, "x/b": second, "x/q": question}
-    import_zip(study.slug, zipped(tmp_path / "i.zip", [item], files))
-    return study
-
-
-def away(**fields):
-    """A judge whose server is never asked."""
-    return make_judge(**{"base_url": "http://127.0.0.1:9/v1"} | fields)
-
-
-def of(parts):
-    """What a request holds, in its order: texts, and the bytes of files."""
-    found = []
-    for part in parts:
-        if part["type"] == "text":
-            found.append(part["text"])
-        elif part["type"] == "image_url":
-            head, _, data = part["image_url"]["url"].partition(",")
-            found.append((head, base64.b64decode(data)))
-        else:
-            found.append(
-                (part["input_audio"]["format"], base64.b64decode(part["input_audio"]["data"]))
-            )
-    return found
 
 
 @pytest.mark.parametrize("shown_first", ["r1", "r2"])

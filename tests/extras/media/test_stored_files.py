@@ -3,6 +3,7 @@ copied and deleted."""
 
 import io
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,20 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from extras.media.models import MediaFile
+from extras.media.storage import forget_unused, stored_file
 from studies.file_storage.storage import files_storage
-from studies.media.storage import forget_unused, stored_file
-from studies.models import Item, MediaFile, Study
+from studies.models import Item, Study
 from studies.services.whole_studies import copy_study, delete_study
 from tests.annotation.pages.walking import start
 from tests.factories import make_study, sign_in
 from tests.invariants import broken_invariants
-from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
+from tests.stored import path_of
+from tests.studies.file_storage.conftest import s3, storage, use
+from tests.studies.file_storage.test_bucket import away
+from tests.studies.media_files import import_zip, picture, sound, with_media, zipped
 
+__all__ = ["away", "s3", "storage", "use"]
 RED, BLUE, SOUND = picture(color="red"), picture(color="blue"), sound(1)
 
 
@@ -47,7 +53,7 @@ def test_files_are_kept_and_sent_whole_and_in_part(study):
 
     assert len(files_storage().owners("media")) == 3
     assert broken_invariants("media") == []
-    for client, page in ((owner, "studies:media"), (participant, "annotation:media")):
+    for client, page in ((owner, "media:file"), (participant, "shown_media:file")):
         url = reverse(page, args=[study.slug, file.sha256])
         whole, body = get(client, url)
         part, some = get(client, url, range="bytes=100-299")
@@ -63,7 +69,7 @@ def test_a_lost_file_is_named_not_found_and_brought_back(study, tmp_path):
     file = MediaFile.objects.filter(study=study, type="image/png").first()
     files_storage().delete(stored_file(file).path)
     owner = sign_in(study, "owner")
-    url = reverse("studies:media", args=[study.slug, file.sha256])
+    url = reverse("media:file", args=[study.slug, file.sha256])
 
     assert owner.get(url).status_code == 404
     import_zip("pictures", tmp_path / "i.zip")
@@ -112,3 +118,34 @@ def test_copies_have_their_own_files_and_deletion_leaves_none(
         delete_study(study_id=copy.pk, by=None)
     assert not files_storage().owners("media")
     assert not Item.everything.exists()
+
+
+def test_a_picture_in_a_bucket_that_is_away_is_asked_for_again(away):
+    file = MediaFile.objects.create(
+        study=make_study(), sha256="a" * 64, type="image/png", size=3, width=1, height=1
+    )
+
+    response = away.get(f"/studies/{file.study.slug}/media/{file.sha256}/")
+
+    assert response.status_code == 503
+    assert response.headers["Retry-After"]
+
+
+@pytest.mark.parametrize("change", ["lose", "change"])
+def test_the_doctor_finds_a_lost_and_a_changed_picture(use, db, change):
+    examination = pytest.importorskip("extras.administration.doctor.examination")
+    use("folder")
+    file = MediaFile.objects.create(
+        study=make_study(), sha256=sha256(RED).hexdigest(), type="image/png", size=7
+    )
+    stored_file(file).save(RED)
+    path = path_of(stored_file(file))
+
+    def found():
+        return {one.check.name for one in examination.examine() if one.count}
+
+    assert found() == set()
+
+    path.unlink() if change == "lose" else path.write_bytes(BLUE)
+
+    assert found() == {"media"}

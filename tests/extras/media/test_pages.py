@@ -6,10 +6,11 @@ from django.utils import timezone
 
 from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, Annotator
-from studies.models import Item, MediaFile, Study
+from extras.media.models import MediaFile
+from studies.models import Item, Study
 from tests.annotation.pages.walking import arrive, item_page, post_answer, start
 from tests.factories import make_item, make_study, sign_in
-from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
+from tests.studies.media_files import import_zip, picture, sound, with_media, zipped
 
 pytestmark = pytest.mark.django_db
 

@@ -5,33 +5,15 @@ from playwright.sync_api import expect
 
 from annotation.models import Annotation
 from annotation.quality import quality_of
-from studies.models import Item, Study
+from studies.models import Study
 from tests.browser.annotators import enter_items
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, until
 from tests.factories import make_study, sign_in
-from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
+from tests.studies.media_files import import_zip, picture, sound, with_media, zipped
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LOADED = "[...document.images].length && [...document.images].every((each) => each.naturalWidth)"
 QUESTION = "Which of the two would you hang up?"
-
-
-@pytest.mark.sampled(keep=1)
-@pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
-def test_a_long_context_is_opened_by_keyboard(open_page, study, javascript):
-    Item.objects.update(context="Once upon a time there was a kitchen. " * 100)
-    page = open_page(viewport=PHONE, javascript=javascript)
-    enter_items(page, study)
-    whole = page.locator(".folded details p")
-    expect(whole).to_be_hidden()
-
-    page.locator(".folded summary").focus()
-    page.keyboard.press("Enter")
-
-    expect(whole).to_be_visible()
-    expect(page.locator(".folded-start")).to_be_hidden()
-    if javascript:
-        fits_and_reads_well(page)
 
 
 @pytest.fixture

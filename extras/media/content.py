@@ -14,14 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-
-class BadMedia(Exception):
-    """What is wrong with a file, as the end of a sentence after its name, and what to do."""
-
-    def __init__(self, message: str, remedy: str = "") -> None:
-        self.message, self.remedy = message, remedy
-        super().__init__(message)
-
+from studies.media import ENDINGS, BadMedia
 
 _HEAD = 8
 
@@ -297,16 +290,6 @@ def _damaged() -> BadMedia:
 
 MOST_BYTES = {"image": 5 * 1024**2, "audio": 20 * 1024**2}
 LARGEST = max(MOST_BYTES.values())
-# The ending of a file in an export, by its media type.
-ENDINGS = {
-    "image/png": "png",
-    "image/jpeg": "jpg",
-    "image/webp": "webp",
-    "audio/mpeg": "mp3",
-    "audio/ogg": "ogg",
-    "audio/wav": "wav",
-    "audio/mp4": "m4a",
-}
 TYPES = {ending: kind for kind, ending in ENDINGS.items()}
 _TAKEN = "Use PNG, JPEG or WebP for a picture, and MP3, Ogg, WAV or M4A for a sound."
 _CLEANERS: dict[str, Callable[[bytes], bytes]] = {

@@ -7,12 +7,17 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PIL import Image
 
+import extras
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from tests.studies.files import raw_item
+
+# For tests of others that show pictures.
+needs_media = pytest.mark.skipif("media" not in extras.NAMES, reason="needs the extra media")
 
 
 def picture(

@@ -9,17 +9,18 @@ import zipfile
 import pytest
 from django.core.management import CommandError, call_command
 
+from extras.media.models import MediaFile
+from extras.media.storage import stored_file
 from studies.exporters.items import item_cells, item_rows
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
-from studies.media.storage import stored_file
-from studies.models import Item, MediaFile
+from studies.models import Item
 from studies.services.studies import create_study
 from tests.invariants import broken_invariants
 from tests.studies.files import raw_item
-from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
+from tests.studies.media_files import import_zip, picture, sound, with_media, zipped
 
 pytestmark = pytest.mark.django_db
 RED, BLUE = picture(color="red"), picture(color="blue")

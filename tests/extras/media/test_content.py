@@ -10,8 +10,9 @@ from mutagen.id3 import ID3, TIT2
 from mutagen.ogg import OggPage
 from PIL import Image, PngImagePlugin
 
-from studies.media.content import MOST_BYTES, BadMedia, chunks_of, read_content, riff
-from tests.studies.media.files import mp3, picture, sound
+from extras.media.content import MOST_BYTES, chunks_of, read_content, riff
+from studies.media import BadMedia
+from tests.studies.media_files import mp3, picture, sound
 
 SECRET = "near 52.2 N, by model-a"
 

@@ -9,31 +9,15 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from studies.media.content import LARGEST, TYPES, BadMedia, MediaContent, read_content
+from extras.media.content import LARGEST, TYPES, MediaContent, read_content
+from studies.media import BadMedia
 
 MOST_FILES = 10_000
 MOST_BYTES = 2 * 1024**3
 # Reads a file, up to one byte more than allowed.
 ByteReader = Callable[[], bytes]
-
-
-class Media(Protocol):
-    """Finds pictures and sounds by name."""
-
-    def facts(self, name: str) -> Mapping[str, Any]:
-        """The facts that an item stores about a file. Raises `BadMedia` if missing or refused."""
-
-
-PACK_THEM = "Pack the items and their files into one zip, and import that."
-
-
-class NoMedia:
-    """A file of items without media files."""
-
-    def facts(self, name: str) -> Mapping[str, Any]:
-        raise BadMedia("did not come with the items.", PACK_THEM)
 
 
 class Delivered:

@@ -5,13 +5,15 @@ import io
 import pytest
 from django.core.management import call_command
 
-from studies.models import Item, MediaFile
+from extras.media.models import MediaFile
+from studies.models import Item
+from tests.extras.media.test_importing import export, package, study
+from tests.extras.media.test_stored_files import given_by, kept_of
+from tests.extras.media.test_stored_files import study as stored_study
 from tests.studies.file_storage.conftest import s3, storage, use
-from tests.studies.file_storage.test_media import given_by, kept_of
-from tests.studies.file_storage.test_media import study as stored_study
-from tests.studies.media.files import import_zip
-from tests.studies.media.test_importing import export, package, study
+from tests.studies.media_files import import_zip
 
+pytest.importorskip("extras.study_files")
 pytestmark = pytest.mark.django_db
 __all__ = ["package", "s3", "storage", "stored_study", "study", "use"]
 

@@ -1,1 +1,0 @@
-"""Pictures and sounds of items: what is accepted, where files are stored, who may open them."""
