@@ -1,7 +1,8 @@
-"""Packs in the commands `judge` and `import_judgments`, on a run's page, and discarded."""
+"""Packs and batches in the commands `judge` and `import_judgments`, and on a run's page."""
 
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.db.models import QuerySet
 
+from extras.packs import batches
+from extras.packs.ledger import close_open, end_pack
 from extras.packs.models import Pack
 from extras.packs.packing import WITH_PACK, may_pack, write_pack
 from extras.packs.reading import import_raw
-from extras.packs.requests import ledger_rows, open_questions, store_rows
 from judging.deliveries import RunDelivery, RunPanel
 from judging.engine.interface import AttemptEnd
 from judging.management.errors import option_name
@@ -25,7 +27,6 @@ from judging.worker import run_states
 from studies.importers.files.bundle import file_at
 from studies.models import Study
 from studies.services.studies import lock_study, record
-from studies.statements import clock
 
 _DISCARDED = "The pack was discarded before a reply was imported."
 _OPEN_AGAIN = (
@@ -41,9 +42,10 @@ def discard_packs(*, run_id: int, user: User | None = None) -> bool:
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     lock_study(run.study_id)
-    packs = list(run.packs.filter(state=Pack.State.WAITING))
+    packs = list(_waiting(run_id))
     for pack in packs:
-        _discard_pack(pack, run)
+        close_open(run, pack, AttemptEnd("expired", None, error=_DISCARDED))
+        end_pack(pack, Pack.State.DISCARDED, _DISCARDED)
     if not packs:
         return False
     resting = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.RESUMABLE)
@@ -52,22 +54,21 @@ def discard_packs(*, run_id: int, user: User | None = None) -> bool:
     return True
 
 
-def _discard_pack(pack: Pack, run: JudgeRun) -> None:
-    questions = open_questions(run, pack.public_id)
-    judgments = Judgment.objects.filter(lease=pack.public_id)
-    rows = ledger_rows(run, pack.public_id, judgments)
-    end = AttemptEnd("expired", None, error=_DISCARDED)
-    store_rows([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
-    run_states.release(judgments)
-    Pack.objects.filter(pk=pack.pk).update(
-        state=Pack.State.DISCARDED, sentence=_DISCARDED, ended_at=clock.now()
-    )
+def _waiting(run_id: int) -> QuerySet[Pack]:
+    return Pack.objects.filter(run=run_id, is_batch=False, state=Pack.State.WAITING)
 
 
 class PackDelivery(RunDelivery):
     name = "packs"
+    asks_by_batch = True
+    packages = ("openai",)
 
     def add_judge_options(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--batch",
+            action="store_true",
+            help="use the provider's batch service: cheaper, with replies within a day",
+        )
         parser.add_argument(
             "--pack",
             type=Path,
@@ -79,6 +80,20 @@ class PackDelivery(RunDelivery):
             action="store_true",
             help="stop waiting for replies to packs of this run, and ask their questions here",
         )
+
+    def specify(self, spec: RunSpec, options: dict[str, Any]) -> RunSpec:
+        return replace(spec, by_batch=options["batch"])
+
+    def queue(self, run_id: int) -> None:
+        from extras.packs.tasks import queue_batches
+
+        queue_batches(run_id)
+
+    def follow(self) -> None:
+        batches.follow_batches(queue=self.queue)
+
+    def work_off(self, run_id: int, on_wait: Callable[[], None]) -> None:
+        batches.work_off(run_id=run_id, on_wait=on_wait)
 
     def deliver(self, spec: RunSpec, options: dict[str, Any]) -> str:
         out = options["pack"]
@@ -106,19 +121,11 @@ class PackDelivery(RunDelivery):
             "--raw",
             action="store_true",
             help="the files contain raw replies to packs of the study, as written by vllm "
-            "run-batch, a provider's batch, Inspect or promptfoo",
-        )
-        parser.add_argument(
-            "--run",
-            default="",
-            metavar="ID",
-            help="with --raw: the run of replies that do not name their request",
+            "run-batch or a provider's batch",
         )
 
     def read(self, study: Study, paths: Sequence[Path], options: dict[str, Any]) -> str:
         if not options["raw"]:
-            if options["run"]:
-                raise CommandError("--run is for raw replies. Add --raw, or leave it out.")
             return ""
         for name in ("skip_faulty", "scale"):
             if options[name]:
@@ -129,14 +136,13 @@ class PackDelivery(RunDelivery):
                 raise CommandError(
                     f"With --raw the pack states the {name}. Leave {option_name(name)} out."
                 )
-        files = [file_at(path) for path in paths]
-        return str(import_raw(study_id=study.pk, files=files, run=options["run"]))
+        return str(import_raw(study_id=study.pk, files=[file_at(path) for path in paths]))
 
     def leases(self) -> QuerySet[Any, Any]:
-        return Pack.objects.filter(state=Pack.State.WAITING).values("public_id")
+        return Pack.objects.filter(state__in=Pack.OPEN).values("public_id")
 
     def why_waiting(self, run_id: int) -> str:
-        waiting = Pack.objects.filter(run=run_id, state=Pack.State.WAITING)
+        waiting = _waiting(run_id)
         if not waiting.exists():
             return ""
         leased = run_states.in_order(run_id, Judgment.State.LEASED)
@@ -145,7 +151,7 @@ class PackDelivery(RunDelivery):
 
     def panel(self, run: JudgeRun, progress: RunProgress, *, may_edit: bool) -> RunPanel | None:
         packs = list(run.packs.all())
-        is_waiting = any(pack.state == Pack.State.WAITING for pack in packs)
+        is_waiting = any(not p.is_batch and p.state == Pack.State.WAITING for p in packs)
         may = may_pack(run) and progress.left + progress.error > 0
         if not packs and not (may and may_edit):
             return None

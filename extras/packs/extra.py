@@ -17,8 +17,5 @@ EXTRA = Extra(
         Placed("jobs:delete_packs", at="removals"),
     ),
     files=(Placed("jobs:FILES", at="kinds"),),
-    runs=(
-        Placed("delivery:PACKS", at="deliveries"),
-        Placed("batches:BATCHES", at="deliveries"),
-    ),
+    runs=(Placed("delivery:PACKS", at="deliveries"),),
 )

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from config.operations.stored_files import KindOfFiles
-from extras.packs.models import Batch, Pack, PackJob
+from extras.packs.models import Pack, PackJob
 from extras.packs.packing import pack_run
 from extras.packs.reading import import_raw
 from judging.errors import JudgingError
@@ -108,7 +108,6 @@ def _read(job: PackJob, progress: JobProgress) -> dict[str, Any]:
         result = import_raw(
             study_id=run.study_id,
             files=files,
-            run=run.public_id,
             user=job.requested_by,
             on_stored=on_stored,
         )
@@ -131,13 +130,11 @@ def content_of(study: Study) -> StudyContent:
 def needed(study: Study) -> Iterator[str]:
     """What has to end before packs and batches can be turned off."""
     yield from _under_way(study)
-    if Pack.objects.filter(run__study=study, state=Pack.State.WAITING).exists():
+    packs = Pack.objects.filter(run__study=study, state__in=Pack.OPEN)
+    if packs.filter(is_batch=False).exists():
         yield "A pack waits for replies. Import them, or discard the pack on the page of its run."
-    runs = JudgeRun.objects.filter(study=study, by_batch=True)
-    if (
-        runs.filter(state__in=JudgeRun.ACTIVE).exists()
-        or Batch.objects.filter(run__study=study, state__in=Batch.OPEN).exists()
-    ):
+    runs = JudgeRun.objects.filter(study=study, by_batch=True, state__in=JudgeRun.ACTIVE)
+    if packs.filter(is_batch=True).exists() or runs.exists():
         yield "A batch is with a provider. Wait until its results are collected."
 
 

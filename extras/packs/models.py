@@ -1,4 +1,4 @@
-"""Packs and batches of a run, and the jobs that write packs and read replies."""
+"""Packs of a run, and the jobs that write packs and read replies."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,22 +10,34 @@ from studies.statements import clock
 
 
 class Pack(models.Model):
-    """Questions of a run as a folder of files, to be answered elsewhere."""
+    """Questions of a run as files of requests: taken elsewhere by hand, or a provider's batch."""
 
     class State(models.TextChoices):
+        PREPARED = "prepared", "being handed in"  # only of a batch
         WAITING = "waiting", "waiting for replies"
         READ = "read", "read"
         DISCARDED = "discarded", "discarded"
+        FAILED = "failed", "failed"
 
-    # Also the lease of its judgments.
+    OPEN = (State.PREPARED, State.WAITING)
+
+    # Also the lease of its judgments, and the name by which to find a batch at the provider after
+    # a crash.
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="packs")
     state = models.CharField(max_length=9, choices=State, default=State.WAITING)
+    is_batch = models.BooleanField(default=False)
+    provider_id = models.CharField(max_length=200, blank=True, help_text="Of a batch.")
     requests = models.PositiveIntegerField()
     most_nano = models.PositiveBigIntegerField(default=0, help_text="What it can cost at most.")
     most_tokens = models.PositiveBigIntegerField(default=0)
     answered = models.PositiveIntegerField(default=0)
     sentence = models.TextField(blank=True)
+    busy_until = models.DateTimeField(
+        null=True, blank=True, help_text="Some process hands the batch in, or collects it."
+    )
+    failing_since = models.DateTimeField(null=True, blank=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     written_at = clock.MomentField(auto_now_add=True)
 
@@ -33,55 +45,14 @@ class Pack(models.Model):
         ordering = ["written_at", "pk"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["waiting", "read", "discarded"]), name="pack_state"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.public_id}: {self.requests} requests of run {self.run_id}"
-
-
-class Batch(models.Model):
-    """Questions of a run that were submitted to a provider as one file."""
-
-    class State(models.TextChoices):
-        PREPARED = "prepared", "being handed in"
-        SUBMITTED = "submitted", "with the provider"
-        COLLECTED = "collected", "collected"
-        FAILED = "failed", "failed"
-
-    OPEN = (State.PREPARED, State.SUBMITTED)
-
-    # Also the lease of its judgments, and the name by which to find it at the provider after a
-    # crash.
-    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
-    run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="batches")
-    state = models.CharField(max_length=10, choices=State, default=State.PREPARED)
-    provider_id = models.CharField(max_length=200, blank=True)
-    requests = models.PositiveIntegerField()
-    most_nano = models.PositiveBigIntegerField(default=0, help_text="What it can cost at most.")
-    most_tokens = models.PositiveBigIntegerField(default=0)
-    answered = models.PositiveIntegerField(default=0, help_text="As the provider counts.")
-    sentence = models.TextField(blank=True)
-    busy_until = models.DateTimeField(
-        null=True, blank=True, help_text="Some process hands it in, or collects it, until then."
-    )
-    failing_since = models.DateTimeField(null=True, blank=True)
-    submitted_at = models.DateTimeField(null=True, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True)
-    created_at = clock.MomentField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["created_at", "pk"]
-        verbose_name_plural = "batches"
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=["prepared", "submitted", "collected", "failed"]),
-                name="batch_state",
+                condition=Q(state__in=["prepared", "waiting", "read", "discarded", "failed"]),
+                name="pack_state",
             ),
             models.CheckConstraint(
-                condition=Q(state__in=["prepared", "failed"]) | ~Q(provider_id=""),
-                name="batch_known_to_provider",
+                condition=Q(is_batch=False)
+                | Q(state__in=["prepared", "failed"])
+                | ~Q(provider_id=""),
+                name="pack_known_to_provider",
             ),
         ]
 

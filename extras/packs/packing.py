@@ -1,37 +1,30 @@
-"""Writes a pack: the open questions of a run as files of requests.
+"""Writes a pack: the open questions of a run as a folder of files of requests."""
 
-Every request is in the ledger before its file exists, with its maximum cost. Its judgment is leased
-to the pack, so that no worker asks it.
-"""
-
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from extras.packs.batch_files import request_line
-from extras.packs.folder import CustomId, RequestFiles, new_folder, write_manifest, write_readme
+from analysis.errors import ExportError
+from analysis.exports.bundle import new_folder
+from extras.packs import lines
+from extras.packs.ledger import NO_ROOM, is_anything_waiting, lease_questions, open_requests
 from extras.packs.models import Pack
-from extras.packs.requests import count_in_budget, ledger_rows, sent_parameters, store_rows
-from judging.backends.parameters import request_body
 from judging.bias.probe_choices import probe_choice
-from judging.engine.asker import seed_of
-from judging.engine.interface import JudgeQuestion, Parameters
-from judging.engine.messages import prompt_sha256
+from judging.engine.interface import Parameters
 from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
 from judging.runs.spec import RunSpec
 from judging.runs.start import start_run
-from judging.worker import chunks, run_states
-from judging.worker.budgets import room_of
-from judging.worker.chunks import questions_of
+from judging.worker import run_states
 from judging.worker.endpoints import judge_of, kind_of, settings_of
-from studies.media import media_types
-from studies.models import Study
 from studies.services.studies import forbids_providers, freeze, lock_study, record
 from studies.statements import clock
 from studies.version import version
@@ -39,7 +32,6 @@ from studies.version import version
 FORMAT, FORMAT_VERSION = "thirdperson-pack", "1.0"
 LEARNT = "pack_parameters"  # in the parameters of a run: those that were not refused
 _PORTION = 2_000
-_LEASE = timedelta(days=365 * 100)  # until the replies have been read or the pack is discarded
 
 _NO_PACK = FailureReason(
     "no_pack",
@@ -54,11 +46,6 @@ _ANCHORS = FailureReason(
     "anchors_in_pack",
     "{field} has no start or end at which to ask {names[anchors]}. Leave out one of them.",
 )
-_MEDIA = FailureReason(
-    "media_in_pack",
-    "Items of this study have pictures or sounds, which {field} cannot include. Ask the judge from "
-    "a worker, directly or by batch.",
-)
 WITH_PACK = (
     "Waiting for the replies to a pack. Its questions are not asked here. Import the replies, or "
     "discard the pack to ask here instead."
@@ -68,10 +55,6 @@ _BUSY = (
     "in progress."
 )
 _NOTHING = "Every question of this run has been answered. There is nothing to pack."
-_NO_ROOM = (
-    "The remaining budget is too low for a request of a pack. Raise or remove the budget of the "
-    "run."
-)
 
 
 def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Pack:
@@ -81,8 +64,7 @@ def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Pack:
     either pack can be imported. Raises `BadRun`, `BadJudge`, `StudyError` or `OSError`, leaving no
     rows and no folder.
     """
-    judge = Judge.objects.get(pk=spec.judge_id)
-    _check(spec, judge)
+    _check(spec, Judge.objects.get(pk=spec.judge_id))
 
     def start() -> JudgeRun:
         running = dict(JudgeRun.objects.filter(study=spec.study_id).values_list("pk", "state"))
@@ -111,63 +93,11 @@ def pack_run(run: JudgeRun, out: Path, *, user: User | None = None) -> Pack:
     return _written(run.study_id, wake, out, user)
 
 
-def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User | None) -> Pack:
-    """Write the pack of the run that `start` prepares, in one transaction.
-
-    The folder gets its name after the commit, because a pack unknown to its run cannot be read.
-    """
-    with new_folder(out) as draft, transaction.atomic():
-        study = lock_study(study_id)
-        run = start()
-        pack = _pack(run, draft)
-        freeze(study.pk)
-        if run.wording_id is not None:
-            words = PromptTemplate.objects.filter(pk=run.wording_id, frozen_at=None)
-            words.update(frozen_at=clock.now())
-        record(study, "pack written", user=user, run=run.public_id, requests=pack.requests)
-    return pack
-
-
 def may_pack(run: JudgeRun) -> bool:
     """Whether a pack of a stored run can be written, if it has open questions."""
     if run.is_imported or run.is_active or run.anchors or run.state == JudgeRun.State.CANCELLED:
         return False
     return run.judge.capabilities.batch and protocol(run.setting).steps == 1
-
-
-def _check(spec: RunSpec, judge: Judge) -> None:
-    if not judge.capabilities.batch:
-        raise ConflictingValue("pack", _NO_PACK, judge=judge.name)
-    if protocol(spec.setting).steps > 1 or probe_choice(spec.bias_probe).reflects:
-        raise ConflictingValue("pack", _STEPS, setting=spec.setting)
-    if spec.anchors:
-        raise ConflictingValue("pack", _ANCHORS)
-    if media_types(Study.objects.get(pk=spec.study_id)):
-        raise ConflictingValue("pack", _MEDIA)
-
-
-def _pack(run: JudgeRun, draft: Path) -> Pack:
-    """Lease the open questions of a run to a new pack, and write their requests."""
-    pack = Pack(run=run, requests=0)
-    parameters = parameters_of(run)
-    writing = _Writing(run, pack, draft)
-    earlier = Pack.objects.filter(run=run, state=Pack.State.WAITING)
-    _adopt_open_questions(run, pack, list(earlier.values_list("public_id", flat=True)), writing)
-    has_room = True
-    while has_room and (questions := _claim(run, pack)):
-        has_room = _open(run, pack, questions, parameters)
-        writing.add(questions[: pack.requests - writing.count], parameters)
-    if not writing.count:
-        raise BadRun(_NOTHING if has_room else _NO_ROOM)
-    earlier.update(
-        state=Pack.State.READ,
-        sentence=f"Replaced by a pack of {writing.count:,} questions.",
-        ended_at=clock.now(),
-    )
-    pack.save()
-    writing.close(parameters)
-    run_states.stop(run_id=run.pk, state=JudgeRun.State.PAUSED, sentence=WITH_PACK)
-    return pack
 
 
 def parameters_of(run: JudgeRun) -> Parameters:
@@ -177,123 +107,163 @@ def parameters_of(run: JudgeRun) -> Parameters:
     return kind_of(run.judge).intended_parameters(settings_of(judge_of(run)))
 
 
-def _adopt_open_questions(
-    run: JudgeRun, pack: Pack, earlier: list[str], writing: "_Writing"
-) -> None:
-    """Move unanswered questions of earlier packs to `pack`; they keep their names."""
-    held = Judgment.objects.filter(run=run, state=Judgment.State.LEASED, lease__in=earlier)
-    last = 0
-    while some := list(
-        held.filter(pk__gt=last).select_related("item__persona").order_by("pk")[:_PORTION]
-    ):
-        last = some[-1].pk
-        Judgment.objects.filter(pk__in=[each.pk for each in some]).update(lease=pack.public_id)
-        questions = questions_of(run, some)
-        sent = sent_parameters(questions)
-        for question in questions:
-            writing.add([question], sent[question.id], is_open=True)
-        pack.requests += len(questions)
+def _check(spec: RunSpec, judge: Judge) -> None:
+    if not judge.capabilities.batch:
+        raise ConflictingValue("pack", _NO_PACK, judge=judge.name)
+    if protocol(spec.setting).steps > 1 or probe_choice(spec.bias_probe).reflects:
+        raise ConflictingValue("pack", _STEPS, setting=spec.setting)
+    if spec.anchors:
+        raise ConflictingValue("pack", _ANCHORS)
 
 
-def _claim(run: JudgeRun, pack: Pack) -> list[JudgeQuestion]:
-    judgments = chunks.claim(run, pack.public_id, most=_PORTION, until=clock.now() + _LEASE)
-    return questions_of(run, judgments)
+def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User | None) -> Pack:
+    """Write the pack of the run that `start` prepares, in one transaction.
+
+    The folder gets its name after the commit, because a pack unknown to its run cannot be read.
+    """
+    try:
+        with new_folder(out, private=True) as draft, transaction.atomic():
+            study = lock_study(study_id)
+            run = start()
+            pack = _lease(run)
+            _write(run, pack, draft)
+            run_states.stop(run_id=run.pk, state=JudgeRun.State.PAUSED, sentence=WITH_PACK)
+            freeze(study.pk)
+            if run.wording_id is not None:
+                words = PromptTemplate.objects.filter(pk=run.wording_id, frozen_at=None)
+                words.update(frozen_at=clock.now())
+            record(study, "pack written", user=user, run=run.public_id, requests=pack.requests)
+    except ExportError as error:
+        raise BadRun(str(error)) from error
+    return pack
 
 
-def _open(
-    run: JudgeRun, pack: Pack, questions: Sequence[JudgeQuestion], parameters: Parameters
-) -> bool:
-    """Store the requests that fit into the budgets; False if some do not fit."""
-    judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
-    rows = ledger_rows(run, pack.public_id, judgments)
-    openings = [rows.opening(each, each.attempts + 1, parameters) for each in questions]
-    fitting = count_in_budget(openings, room_of(run.pk))
-    if store_rows(openings[:fitting]):
-        raise BadRun(_NO_ROOM)
-    left = [question.id for question in questions[fitting:]]
-    run_states.release(Judgment.objects.filter(pk__in=left, lease=pack.public_id))
-    pack.requests += fitting
-    pack.most_nano += sum(opening.most_nano or 0 for opening in openings[:fitting])
-    pack.most_tokens += sum(opening.most.total for opening in openings[:fitting])
-    return not left
+def _lease(run: JudgeRun) -> Pack:
+    """A new pack of all open questions of a run, also of those in earlier packs."""
+    pack = Pack(run=run, requests=0)
+    earlier = Pack.objects.filter(run=run, is_batch=False, state=Pack.State.WAITING)
+    held = Judgment.objects.filter(
+        run=run, state=Judgment.State.LEASED, lease__in=earlier.values("public_id")
+    )
+    pack.requests = held.update(lease=pack.public_id)
+    while lease_questions(run, pack, parameters_of(run), most=_PORTION):
+        pass
+    if not pack.requests:
+        raise BadRun(NO_ROOM if is_anything_waiting(run) else _NOTHING)
+    earlier.update(
+        state=Pack.State.READ,
+        sentence=f"Replaced by a pack of {pack.requests:,} questions.",
+        ended_at=clock.now(),
+    )
+    pack.save()
+    return pack
 
 
-class _Writing:
-    """The files of a pack being written."""
-
-    def __init__(self, run: JudgeRun, pack: Pack, draft: Path) -> None:
-        self._run, self._pack, self._draft = run, pack, draft
-        self._files = RequestFiles(draft)
-        self._requests: list[dict[str, Any]] = []
-
-    @property
-    def count(self) -> int:
-        return len(self._requests)
-
-    def add(
-        self, questions: Sequence[JudgeQuestion], parameters: Parameters, *, is_open: bool = False
-    ) -> None:
-        """Write requests; if a question `is_open`, its last attempt instead of a new one."""
-        found = Judgment.objects.filter(pk__in=[question.id for question in questions])
-        rows = {
-            pk: rest for pk, *rest in found.values_list("pk", "item__key", "shown_first", "sample")
-        }
-        for question in questions:
-            digest = prompt_sha256(question.messages)
-            name = CustomId.of(
-                run=self._run.public_id,
-                judgment=question.id,
-                attempt=question.attempts + (not is_open),
-                prompt_sha256=digest,
-            )
-            seed = seed_of(question)
-            body = request_body(parameters.values, question, seed=seed)
-            self._files.add(request_line(str(name), body))
-            item, first, sample = rows[question.id]
-            self._requests.append(
+def _write(run: JudgeRun, pack: Pack, draft: Path) -> None:
+    """Write the files of requests, what is needed to read the replies, and instructions."""
+    requests: list[dict[str, Any]] = []
+    counts: dict[str, int] = {}
+    name, size = "", 0
+    with ExitStack() as files:
+        for request in chain.from_iterable(open_requests(run, pack)):
+            line = request.line
+            if not name or counts[name] >= lines.MAX_REQUESTS or size + len(line) > lines.MAX_BYTES:
+                files.close()
+                name, size = f"requests-{len(counts) + 1:03d}.jsonl", 0
+                counts[name] = 0
+                stream = files.enter_context((draft / name).open("wb"))
+            stream.write(line)
+            size += len(line)
+            counts[name] += 1
+            judgment = request.judgment
+            requests.append(
                 {
-                    "custom_id": str(name),
-                    "item": item,
-                    "shown_first": first,
-                    "sample": sample,
-                    "seed": seed if "seed" in body else None,
-                    "prompt_sha256": digest,
+                    "custom_id": str(request.name),
+                    "item": judgment.item.key,
+                    "shown_first": judgment.shown_first,
+                    "sample": judgment.sample,
+                    "seed": request.seed,
+                    "prompt_sha256": judgment.prompt_sha256,
                 }
             )
+    if len(counts) == 1:
+        (draft / name).rename(draft / "requests.jsonl")
+        counts = {"requests.jsonl": counts[name]}
+    may_leave = not forbids_providers(run.study)
+    facts = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "pack": pack.public_id,
+        "version": version(),
+        "written_at": clock.now().isoformat(timespec="seconds"),
+        "study": run.study.slug,
+        "run": run.public_id,
+        "run_key": run.key,
+        "judge": run.judge.name,
+        "model": run.judge.model,
+        "setting": run.setting,
+        "reading": run.reading,
+        "framing": run.framing,
+        "bias_probe": run.bias_probe,
+        "language": run.prompt_language,
+        "features": run.features,
+        "orders": run.orders,
+        "samples": run.samples,
+        "seed": run.seed,
+        "prompts": run.prompt_hash,
+        "parameters": dict(parameters_of(run).values),
+        "may_leave_for_provider": may_leave,
+        "files": [_about(draft / name, count) for name, count in counts.items()],
+        "requests": requests,
+    }
+    (draft / "manifest.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    words = _README.format(
+        study=run.study.slug,
+        judge=run.judge.name,
+        model=run.judge.model,
+        count=f"{len(requests):,}",
+        permission="" if may_leave else _FORBIDDEN,
+    )
+    (draft / "README.txt").write_text(words, encoding="utf-8")
 
-    def close(self, parameters: Parameters) -> None:
-        run, judge = self._run, self._run.judge
-        may_leave = not forbids_providers(run.study)
-        facts = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "pack": self._pack.public_id,
-            "version": version(),
-            "written_at": clock.now().isoformat(timespec="seconds"),
-            "study": run.study.slug,
-            "run": run.public_id,
-            "run_key": run.key,
-            "judge": judge.name,
-            "model": judge.model,
-            "setting": run.setting,
-            "reading": run.reading,
-            "framing": run.framing,
-            "bias_probe": run.bias_probe,
-            "language": run.prompt_language,
-            "features": run.features,
-            "orders": run.orders,
-            "samples": run.samples,
-            "seed": run.seed,
-            "prompts": run.prompt_hash,
-            "parameters": dict(parameters.values),
-            "may_leave_for_provider": may_leave,
-        }
-        write_manifest(self._draft, facts, self._files.close(), self._requests)
-        write_readme(
-            self._draft,
-            study=run.study.slug,
-            judge=judge.name,
-            model=judge.model,
-            count=len(self._requests),
-            may_leave=may_leave,
-        )
+
+def _about(path: Path, requests: int) -> dict[str, Any]:
+    data = path.read_bytes()
+    sha256 = hashlib.sha256(data).hexdigest()
+    return {"name": path.name, "requests": requests, "bytes": len(data), "sha256": sha256}
+
+
+_FORBIDDEN = """\
+
+THE ITEMS OF THIS STUDY MUST NOT BE SENT TO A PROVIDER. Answer the requests on your own machines. An
+owner of the study can change this on its settings page.
+"""
+_README = """\
+A pack of requests to a language model
+======================================
+
+Study “{study}”, judge “{judge}” (model {model}): {count} requests.
+
+These files contain texts of the study and personal data from its profiles. Protect them like the
+study’s own data. They contain no keys.
+{permission}
+  requests*.jsonl  one request a line, in the format of OpenAI’s Batch API
+  manifest.json    which run asks what: parameters, and item, order, seed and prompt hash of
+                   each request
+
+What to do
+----------
+1. Get answers to the requests from one of these:
+   - vLLM on your own machines:
+       vllm run-batch -i requests.jsonl -o replies.jsonl --model {model}
+   - a provider’s batch service: upload each requests file, start a batch of it, and download the
+     file of answers and the file of errors.
+   - another program that reads this format. It has to write each reply with the custom_id of its
+     request.
+2. Do not change the requests. A reply to a different prompt is refused.
+3. Import the replies on the page of the run, or with:
+       manage.py import_judgments {study} replies.jsonl --raw
+
+Replies are read as if they had come over the network. A reply without a choice leaves its question
+open: write another pack, which has only the open questions. Importing a file twice changes nothing.
+"""

@@ -31,8 +31,7 @@ class RepliesForm(forms.Form):
 
     replies = FilesField(
         label="Files of replies",
-        help_text="Output of vllm run-batch or of a provider’s batch, a log of Inspect, or results "
-        "of promptfoo. You can choose several.",
+        help_text="Output of vllm run-batch or of a provider’s batch. You can choose several.",
     )
 
 

@@ -116,7 +116,7 @@ class Server:
 
         return client_for(self.base_url, timeout=self.timeout, link_local=self.link_local)
 
-    def client(self) -> "AsyncOpenAI":
+    def client(self, http_client: "httpx2.AsyncClient | None" = None) -> "AsyncOpenAI":
         """OpenAI's client, without its retries and what it reads from the environment."""
         from openai import AsyncOpenAI
 
@@ -124,7 +124,7 @@ class Server:
             api_key=self.api_key or NO_KEY,
             base_url=self.base_url.rstrip("/"),
             max_retries=0,
-            http_client=self.http_client(),
+            http_client=http_client or self.http_client(),
             default_query=dict(self.query),
         )
 

@@ -7,10 +7,12 @@ import pytest
 from django.test import TestCase
 from django.urls import reverse
 from django.utils import timezone
+from pytest_httpserver import HTTPServer
 
-from extras.packs import batches, requests, tasks
-from extras.packs.batch_files import BatchClient, BatchError
-from extras.packs.models import Batch
+from extras.packs import batches, ledger, tasks
+from extras.packs.models import Pack
+from extras.packs.provider import BatchClient, BatchError
+from judging.backends.openai import Server
 from judging.errors import ConflictingValue
 from judging.models import JudgeRun
 from judging.runs.spec import RunSpec
@@ -58,7 +60,7 @@ def test_a_batch_hands_in_nothing_before_the_yes(study, llm, engine, editor, que
     batches.advance_run(run_id=run.pk)
     followed = batches.follow_batches(queue=handed.append)
 
-    assert (followed, handed, run.batches.count(), len(llm.requests)) == (0, [], 0, 1)
+    assert (followed, handed, run.packs.count(), len(llm.requests)) == (0, [], 0, 1)
     page = words(editor, page_of(campaign))
     assert "about 330 tokens, $0.0030, within a day" in page  # half of the price
 
@@ -76,8 +78,8 @@ def test_a_line_of_a_batch_has_the_length_that_was_counted(tmp_path, settings):
     questions = questions_of(run, list(run.judgments.select_related("item__persona")))
     parameters = runtime.backend_of(run.judge).parameters()
 
-    counted = [requests._length(each, parameters) for each in questions]
-    lines = [requests._line(each, parameters) for each in questions]
+    counted = [ledger.length_of(each, parameters) for each in questions]
+    lines = [ledger.line_of("n" * 64, each, parameters) for each in questions]
 
     assert counted == [len(line) for line in lines]
     parts = json.loads(lines[0])["body"]["messages"][0]["content"]
@@ -115,15 +117,59 @@ def test_anchors_need_a_start_and_an_end(db):
         spec.check(make_judge(base_url="http://localhost:1/v1"))
 
 
-def test_a_batch_asks_no_link_local_address(monkeypatch):
-    monkeypatch.setattr(
-        "judging.backends.backend.socket.getaddrinfo",
-        lambda *arguments, **named: [(2, 1, 6, "", ("169.254.169.254", 80))],
+def batch_client(url, **more):
+    return BatchClient(Server(base_url=url, api_key="", timeout=9, **more))
+
+
+def test_a_batch_asks_no_link_local_address(httpserver, monkeypatch):
+    """The address of the connection counts: a name can mean another one at each look."""
+    monkeypatch.setattr("judging.backends.connections.is_link_local", lambda address: True)
+
+    with pytest.raises(BatchError, match="is a link-local or metadata address") as caught:
+        batch_client(httpserver.url_for("/v1")).status("batch_1")
+
+    assert caught.value.is_final
+    assert not httpserver.log
+    allowed = batch_client(httpserver.url_for("/v1"), link_local=True)
+    with pytest.raises(BatchError, match="does not accept a batch"):
+        allowed.status("batch_1")
+    assert httpserver.log
+
+
+@pytest.fixture
+def elsewhere():
+    """Another server, where a provider keeps its files."""
+    with HTTPServer(host="127.0.0.2") as server:
+        yield server
+
+
+def test_a_download_that_is_redirected_to_a_link_local_address_is_refused(
+    httpserver, elsewhere, monkeypatch
+):
+    httpserver.expect_request("/v1/files/f/content").respond_with_data(
+        status=302, headers={"Location": elsewhere.url_for("/files/f")}
     )
-    client = BatchClient(base_url="http://metadata.example/v1", api_key="")
+    monkeypatch.setattr(
+        "judging.backends.connections.is_link_local", lambda address: address == "127.0.0.2"
+    )
+
     with pytest.raises(BatchError, match="is a link-local or metadata address"):
-        client.status("batch_1")
-    client.close()
+        batch_client(httpserver.url_for("/v1")).content("f")
+
+    assert not elsewhere.log
+
+
+def test_a_download_from_another_address_gets_no_secret(httpserver, elsewhere):
+    httpserver.expect_request("/v1/files/f/content").respond_with_data(
+        status=302, headers={"Location": elsewhere.url_for("/files/f")}
+    )
+    elsewhere.expect_request("/files/f").respond_with_data(b"line\n")
+
+    content = batch_client(httpserver.url_for("/v1"), secret={"X-Key": "mine"}).content("f")
+
+    assert content == b"line\n"
+    assert httpserver.log[0][0].headers["X-Key"] == "mine"
+    assert not {"X-Key", "Authorization"} & set(elsewhere.log[0][0].headers.keys())
 
 
 def test_a_batch_sends_nothing_that_the_environment_has_for_openai_s_client(
@@ -137,11 +183,8 @@ def test_a_batch_sends_nothing_that_the_environment_has_for_openai_s_client(
     httpserver.expect_request("/v1/batches/batch_1").respond_with_json(
         {"id": "batch_1", "status": "in_progress"}
     )
-    client = BatchClient(
-        base_url=httpserver.url_for("/v1"), api_key="", secret={"X-Key": "of this judge"}
-    )
-    assert client.status("batch_1").state == "working"
-    client.close()
+    client = batch_client(httpserver.url_for("/v1"), secret={"X-Key": "of this judge"})
+    assert client.status("batch_1").status == "in_progress"
 
     headers = httpserver.log[0][0].headers
     assert headers["X-Key"] == "of this judge"
@@ -152,9 +195,9 @@ def test_a_batch_sends_nothing_that_the_environment_has_for_openai_s_client(
 def test_the_run_s_page_lists_its_batches(study, editor):
     judge = make_judge(base_url="http://127.0.0.1:9/v1")
     run = start(study, judge, by_batch=True)
-    Batch.objects.create(
+    Pack.objects.create(
         run=run,
-        state="submitted",
+        is_batch=True,
         provider_id="batch_x",
         requests=1200,
         submitted_at=timezone.now(),

@@ -1,7 +1,6 @@
 """Asking by batch: handed in once, collected once, at the lower price, whatever dies between."""
 
 import json
-from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from io import StringIO
@@ -10,10 +9,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from extras.packs import batches, requests
-from extras.packs.batch_files import BatchClient, BatchError, BatchLine, read_lines
-from extras.packs.models import Batch
+from extras.packs import batches, ledger
+from extras.packs.lines import RawReply
+from extras.packs.models import Pack
+from extras.packs.provider import BatchClient, BatchError
 from judging import tasks
+from judging.backends.openai import Server
 from judging.errors import BadRun
 from judging.models import Attempt, Judgment
 from judging.runs import lifecycle
@@ -81,8 +82,8 @@ def test_a_run_by_batch_ends_like_any_other_at_half_the_price(study, judge, serv
     assert run.spent_nano == sum(
         Attempt.objects.filter(judgment__run=run).values_list("cost_nano", flat=True)
     )
-    batch = run.batches.first()
-    assert (batch.state, batch.requests, batch.answered) == ("collected", LIMIT - 1, LIMIT - 1)
+    batch = run.packs.first()
+    assert (batch.state, batch.requests, batch.answered) == ("read", LIMIT - 1, LIMIT - 1)
 
 
 @needs_media
@@ -99,7 +100,7 @@ def test_pictures_and_sounds_are_in_the_file(engine, judge, tmp_path, settings, 
     run = finish(start(study, judge, limit=None, setting="standard"))
 
     assert (run.state, run.sentence) == ("done", "3 of 3 answered.")
-    assert run.batches.get().requests == 2
+    assert run.packs.get().requests == 2
 
 
 @pytest.mark.nightly
@@ -109,8 +110,8 @@ def test_unparseable_replies_are_asked_again_in_another_batch(study, judge):
     assert run.state == "done"
     again = run.judgments.filter(state="done", replies=2).count()
     assert again > 0
-    assert run.batches.count() >= 2
-    assert run.batches.all()[1].requests >= again
+    assert run.packs.count() >= 2
+    assert run.packs.all()[1].requests >= again
 
 
 @pytest.mark.nightly
@@ -123,7 +124,7 @@ def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypa
         return submit(self, file, metadata=metadata)
 
     monkeypatch.setattr(BatchClient, "submit", weigh_and_submit)
-    monkeypatch.setattr(requests, "MAX_BYTES", 12_000)
+    monkeypatch.setattr(ledger, "MAX_BYTES", 12_000)
 
     run = finish(start(study, judge))
 
@@ -136,12 +137,12 @@ def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypa
 
 @pytest.mark.nightly
 def test_a_question_longer_than_a_file_may_be_goes_alone(study, judge, monkeypatch):
-    monkeypatch.setattr(requests, "MAX_BYTES", 1)
+    monkeypatch.setattr(ledger, "MAX_BYTES", 1)
 
     run = finish(start(study, judge, limit=3))
 
     assert run.state == "done"
-    assert list(run.batches.values_list("requests", flat=True)) == [1, 1]
+    assert list(run.packs.values_list("requests", flat=True)) == [1, 1]
 
 
 def test_a_crash_before_the_provider_was_told_hands_in_once(study, judge, server, monkeypatch):
@@ -157,7 +158,7 @@ def test_a_crash_before_the_provider_was_told_hands_in_once(study, judge, server
 
     finish(run)
 
-    assert len(server.batches()) == known + run.batches.count()
+    assert len(server.batches()) == known + run.packs.count()
     assert run.judgments.filter(state="done").count() == LIMIT
     assert not run.judgments.filter(attempts__outcome="lost").exists()
 
@@ -179,21 +180,21 @@ def test_a_crash_after_the_provider_was_told_finds_the_batch_by_its_name(
     known = server.batches()
     assert known[0]["metadata"] == {
         "thirdperson_run": run.public_id,
-        "thirdperson_batch": run.batches.get().public_id,
+        "thirdperson_batch": run.packs.get().public_id,
     }
 
     finish(run)
 
-    later = run.batches.count() - 1
+    later = run.packs.count() - 1
     assert len(server.batches()) == len(known) + later  # nothing was handed in, or paid for, twice
-    assert run.batches.first().provider_id == known[0]["id"]
+    assert run.packs.first().provider_id == known[0]["id"]
     assert run.judgments.filter(state="done").count() == LIMIT
 
 
 def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge, monkeypatch):
     """Also not what was read before the crash and has to be asked again."""
-    monkeypatch.setattr(requests, "ROWS", 10)
-    read, unreadable = BatchLine.read, set[str]()
+    monkeypatch.setattr(ledger, "PORTION", 10)
+    read, unreadable = RawReply.read, set[str]()
 
     def read_some(self, question, *, is_structured):
         reply = read(self, question, is_structured=is_structured)
@@ -202,10 +203,10 @@ def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge
         unreadable.add(self.custom_id)
         return replace(reply, text="Hm.")
 
-    monkeypatch.setattr(BatchLine, "read", read_some)
+    monkeypatch.setattr(RawReply, "read", read_some)
     run = start(study, judge)
     batches.advance_run(run_id=run.pk)
-    apply, calls = requests.store_rows, []
+    apply, calls = ledger.store_rows, []
 
     def apply_and_die(rows):
         calls.append(rows)
@@ -214,7 +215,7 @@ def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge
         return apply(rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr(requests, "store_rows", apply_and_die)
+        patch.setattr(ledger, "store_rows", apply_and_die)
         with pytest.raises(KeyboardInterrupt):
             lifecycle.work_off(run_id=run.pk)
     assert 0 < run.judgments.filter(state="done").count() < LIMIT
@@ -238,7 +239,7 @@ def test_what_an_expired_batch_did_not_answer_is_not_paid_for_and_asked_again(st
     expired = Attempt.objects.filter(judgment__run=run, outcome="expired")
     assert expired.count() == (LIMIT - 1) - (LIMIT - 1) // 2
     assert set(expired.values_list("cost_nano", flat=True)) == {0}
-    assert run.batches.first().sentence.startswith("Expired: ")
+    assert run.packs.first().sentence.startswith("Expired: ")
 
 
 @pytest.mark.nightly
@@ -264,7 +265,7 @@ def test_a_batch_that_the_provider_refuses_stops_the_run_and_costs_nothing(study
 
     assert run.state == "stopped_outage"
     assert "refused the batch: The file cannot be read (simulated)." in run.sentence
-    assert run.batches.get().state == "failed"
+    assert run.packs.get().state == "failed"
     rejected = Attempt.objects.filter(judgment__run=run, outcome="rejected")
     assert rejected.count() == LIMIT - 1
     assert not run.judgments.exclude(state__in=["pending", "done"]).exists()
@@ -285,7 +286,7 @@ def test_a_batch_never_holds_more_than_the_budget_has_room_for(study, judge):
     run = start(study, judge, token_budget=12_000)
     batches.advance_run(run_id=run.pk)
 
-    batch = run.batches.get()
+    batch = run.packs.get()
     assert 0 < batch.requests < LIMIT
     run.refresh_from_db()
     assert run.tokens + batch.most_tokens <= 12_000
@@ -303,18 +304,18 @@ def test_a_run_that_is_cancelled_cancels_its_batch_and_keeps_what_came(study, ju
 
     batches.advance_run(run_id=run.pk)
     assert server.batches()[0]["status"] in {"cancelling", "cancelled", "completed"}
-    while run.batches.filter(state__in=Batch.OPEN).exists():
+    while run.packs.filter(state__in=Pack.OPEN).exists():
         batches.advance_run(run_id=run.pk)
 
     run.refresh_from_db()
     assert run.state == "cancelled"
     assert run.judgments.filter(state="done").count() > 1
     assert not run.judgments.filter(state="leased").exists()
-    with closing(BatchClient(base_url=server.url, api_key="")) as client:
-        provider_id = run.batches.get().provider_id
-        ended = client.status(provider_id)
-        client.cancel(provider_id)  # too late, as it is when a batch ends while it is cancelled
-        assert client.status(provider_id) == ended
+    client = BatchClient(Server(base_url=server.url, api_key="", timeout=9))
+    provider_id = run.packs.get().provider_id
+    ended = client.status(provider_id)
+    client.cancel(provider_id)  # too late, as it is when a batch ends while it is cancelled
+    assert client.status(provider_id) == ended
 
 
 def test_the_sweep_and_live_workers_leave_a_batch_alone(study, judge):
@@ -365,7 +366,7 @@ def test_the_command_and_the_page_show_the_batches(study, judge, server, admin_c
     assert "5 of 5 answered" in out.getvalue()
     run = study.judge_runs.get()
     page = admin_client.get(reverse("judging:run", args=["demo", run.public_id]))
-    assert run.batches.first().provider_id in page.content.decode()
+    assert run.packs.first().provider_id in page.content.decode()
 
 
 def test_a_command_that_cannot_hand_in_fails(study, llm):
@@ -386,24 +387,13 @@ def test_a_command_that_cannot_hand_in_fails(study, llm):
         )
 
 
-def test_lines_that_are_none_are_passed_over():
-    good = '{"custom_id": "1-1", "response": {"status_code": 200, "body": {"a": 1}}}'
-
-    lines = list(read_lines(["", "{", "[]", '{"response": {}}', "7", good]))
-
-    assert [(line.custom_id, line.status, line.content) for line in lines] == [
-        ("1-1", 200, '{"a": 1}')
-    ]
-
-
 def test_a_provider_that_is_down_may_be_asked_again():
-    client = BatchClient(base_url="http://127.0.0.1:9/v1", api_key="")
+    client = BatchClient(Server(base_url="http://127.0.0.1:9/v1", api_key="", timeout=9))
 
     with pytest.raises(BatchError, match="cannot be reached") as caught:
         client.status("batch-1")
 
     assert not caught.value.is_final
-    client.close()
 
 
 REJECTIONS = [
@@ -426,7 +416,7 @@ def test_a_file_is_not_handed_in_where_the_first_questions_were_rejected(
 
     run = finish(start(study, judge))
 
-    assert (run.state, len(llm.requests), run.batches.count()) == ("stopped_outage", requests, 0)
+    assert (run.state, len(llm.requests), run.packs.count()) == ("stopped_outage", requests, 0)
     assert words in run.sentence
 
 
@@ -470,7 +460,7 @@ def test_a_file_is_sent_as_its_ledger_says_though_another_process_hands_it_in(
     runtime.shut_down()
     monkeypatch.setattr(BatchClient, "submit", submit)
     monkeypatch.setattr(BatchClient, "find", lambda self, *, metadata: "")
-    Batch.objects.update(busy_until=None)
+    Pack.objects.update(busy_until=None)
 
     batches.advance_run(run_id=run.pk)
 
@@ -478,3 +468,43 @@ def test_a_file_is_sent_as_its_ledger_says_though_another_process_hands_it_in(
     assert all("temperature" not in body and "seed" in body for body in lines)
     sent = Attempt.objects.filter(judgment__run=run, number=1).exclude(outcome="replied")
     assert {"temperature" in attempt.sent_with.parameters for attempt in sent[2:]} == {False}
+
+
+def test_a_batch_that_an_older_version_handed_in_is_collected(study, judge, monkeypatch):
+    """Its requests have names without the run and the prompt."""
+    run = start(study, judge)
+    batches.advance_run(run_id=run.pk)
+    content = BatchClient.content
+
+    def with_older_names(self, file_id):
+        rows = [json.loads(line) for line in content(self, file_id).splitlines()]
+        for row in rows:
+            row["custom_id"] = "-".join(row["custom_id"].rsplit("-", 3)[1:3])
+        return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+    monkeypatch.setattr(BatchClient, "content", with_older_names)
+    finish(run)
+
+    assert run.judgments.filter(state="done").count() == LIMIT
+    assert not Attempt.objects.exclude(outcome="replied").exists()
+
+
+def test_lines_of_a_provider_that_cannot_be_read_are_passed_over(study, judge, monkeypatch):
+    """A line ends only at a line feed: replies may hold other line ends."""
+    run = start(study, judge)
+    batches.advance_run(run_id=run.pk)
+    content = BatchClient.content
+
+    def damaged(self, file_id):
+        rows = [json.loads(line) for line in content(self, file_id).splitlines()]
+        for row in rows:
+            choice = row["response"]["body"]["choices"][0]
+            choice["message"]["content"] += "\u2028\x85 Because."
+        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        return "\n".join(["", "{", "[]", '{"response": {}}', "7", *lines]).encode()
+
+    monkeypatch.setattr(BatchClient, "content", damaged)
+    finish(run)
+
+    assert run.judgments.filter(state="done").count() == LIMIT
+    assert not Attempt.objects.exclude(outcome="replied").exists()

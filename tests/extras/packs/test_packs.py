@@ -14,6 +14,7 @@ from analysis.exports.rows import judgment_table
 from demo.llm_server import SimulatedServer
 from demo.truth import SEED, World
 from extras.packs import batches
+from extras.packs.lines import CustomId
 from extras.packs.models import Pack
 from extras.packs.packing import WITH_PACK, write_pack
 from extras.packs.reading import import_raw
@@ -31,6 +32,9 @@ from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
 from tests.judging.run_helpers import judge_all, states
 from tests.judging.simulated import demo_study
+from tests.judging.test_media import HELLO, SEES, away
+from tests.judging.test_media import make as with_files
+from tests.judging.test_media import of as contents
 
 LIMIT = 12
 PRICES = {"price_input": Decimal(10), "price_output": Decimal(30)}
@@ -58,9 +62,9 @@ def answers(folder: Path, server: Any, *, change=lambda row: row) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in lines if row)
 
 
-def read(study: Study, *contents: bytes, run: str = "") -> Any:
+def read(study: Study, *contents: bytes) -> Any:
     files = [File(f"replies-{n}.jsonl", data) for n, data in enumerate(contents, start=1)]
-    return import_raw(study_id=study.pk, files=files, run=run)
+    return import_raw(study_id=study.pk, files=files)
 
 
 def rounds(spec: RunSpec, study: Study, server: SimulatedServer, folder: Path) -> int:
@@ -186,7 +190,7 @@ def test_a_folder_that_cannot_be_written_leaves_no_run(study, judge, tmp_path):
     (tmp_path / "pack").mkdir()
     (tmp_path / "pack" / "note.txt").write_text("mine")
 
-    with pytest.raises(Exception, match=r"already exists\. Choose a new or empty folder"):
+    with pytest.raises(Exception, match=r"exists already\. Choose a new or empty folder"):
         write_pack(spec_of(study, judge), tmp_path / "pack")
 
     assert not JudgeRun.objects.exists()
@@ -197,7 +201,7 @@ def test_a_crash_while_writing_leaves_neither_folder_nor_run(study, judge, tmp_p
     def die(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("extras.packs.packing.write_readme", die)
+    monkeypatch.setattr("extras.packs.packing.version", die)
     with pytest.raises(KeyboardInterrupt):
         write_pack(spec_of(study, judge), tmp_path / "pack")
 
@@ -235,7 +239,7 @@ def test_a_pack_holds_what_is_needed_to_read_it_and_no_key(study, judge, tmp_pat
 
 
 def test_files_keep_to_the_limits_of_providers(study, judge, tmp_path, monkeypatch):
-    monkeypatch.setattr("extras.packs.folder.MAX_REQUESTS", 5)
+    monkeypatch.setattr("extras.packs.lines.MAX_REQUESTS", 5)
 
     write_pack(spec_of(study, judge), tmp_path / "pack")
 
@@ -502,7 +506,6 @@ def test_the_commands_write_a_pack_and_read_its_replies(study, judge, server, tm
     assert f"Read {LIMIT} new replies: {LIMIT} decided a judgment." in out.getvalue()
     for options, words in {
         ("--raw", "--judge", "x"): "Leave --judge out",
-        ("--run", "x"): "--run is for raw replies",
         (): "Name the judge with --judge",
     }.items():
         with pytest.raises(CommandError, match=words):
@@ -522,6 +525,25 @@ def test_a_judge_without_chat_completions_has_no_pack(study, tmp_path):
 
     with pytest.raises(Exception, match="packs need chat completions"):
         write_pack(spec_of(study, judge), tmp_path / "pack")
+
+
+def test_names_of_requests_are_read_back():
+    name = CustomId.of(run="a-b_C1", judgment=12, attempt=3, prompt_sha256="0123456789abcdef" * 4)
+
+    assert str(name) == "a-b_C1-12-3-0123456789abcdef"
+    assert CustomId.read(str(name)) == name
+    assert [CustomId.read(text) for text in ("", "12-3", "a-1-1-xyz", f"{name}0")] == [None] * 4
+
+
+def test_pictures_and_sounds_are_in_a_pack(transactional_db, tmp_path, settings):
+    settings.VAR_DIR = tmp_path
+    study = with_files(tmp_path)
+
+    write_pack(spec_of(study, away(**SEES)), tmp_path / "pack")
+
+    line = (tmp_path / "pack/requests.jsonl").read_text().splitlines()[0]
+    parts = json.loads(line)["body"]["messages"][0]["content"]
+    assert next(each[1] for each in contents(parts) if isinstance(each, tuple)) == HELLO
 
 
 def test_files_are_read_from_a_disk(study, judge, server, tmp_path):

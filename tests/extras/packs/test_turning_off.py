@@ -2,7 +2,7 @@
 
 import pytest
 
-from extras.packs.models import Batch, Pack, PackJob
+from extras.packs.models import Pack, PackJob
 from judging.models import JudgeRun
 from tests.extras.turning_off import refusal, turn_off
 from tests.factories import make_items, make_study
@@ -20,10 +20,10 @@ def run() -> JudgeRun:
 
 
 def test_a_batch_with_its_provider_is_collected_first(run):
-    batch = Batch.objects.create(run=run, state="submitted", provider_id="b", requests=2)
+    batch = Pack.objects.create(run=run, is_batch=True, provider_id="b", requests=2)
     assert refusal(run.study, "packs").endswith("Wait until its results are collected.")
 
-    Batch.objects.filter(pk=batch.pk).update(state="collected")
+    Pack.objects.filter(pk=batch.pk).update(state="read")
     turn_off(run.study, "packs")
 
 
