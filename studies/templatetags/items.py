@@ -8,7 +8,6 @@ from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from studies.importers.items.storage import why_not
 from studies.media.storage import media_html
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
@@ -47,6 +46,9 @@ def item_changes(context: template.Context) -> dict[str, Any]:
 
     For a study with answers, the reason why items cannot change.
     """
+    # Every process loads the tags, but few import items.
+    from studies.importers.items.storage import why_not
+
     study = context["study"]
     may_edit = role_of(context["user"], study) != Membership.Role.VIEWER
     return {
