@@ -8,7 +8,6 @@ from django.views.generic import RedirectView
 
 from studies.extra import addresses
 from studies.pages import urls as study_urls
-from studies.pages.accounts import views as account_views
 from studies.pages.addressed import view
 
 # The page of an item shows what all apps know about it, so it cannot be in `studies`.
@@ -29,7 +28,7 @@ urlpatterns = [
     path("s/<slug:slug>/", include("annotation.participants.urls")),
     path("", RedirectView.as_view(pattern_name="studies:list"), name="home"),
     path("healthz", view("config.health:healthz"), name="healthz"),
-    path("accounts/login/", account_views.SignInView.as_view(), name="login"),
+    path("accounts/login/", view("studies.pages.accounts.views:sign_in"), name="login"),
     path(
         "accounts/first/",
         view("studies.pages.accounts.views:make_first_account"),
@@ -70,7 +69,7 @@ urlpatterns = [
     ),
     path(
         "accounts/password/new/<uidb64>/<token>/",
-        account_views.NewPassword.as_view(),
+        view("studies.pages.accounts.views:new_password"),
         name="password_reset_confirm",
     ),
     # The admin's own pages would check passwords without limits or a second step.

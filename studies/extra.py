@@ -233,7 +233,7 @@ class _Resolved(NamedTuple, Generic[Entry]):
 class Kind(Generic[Entry]):
     """The entries of one kind, or of one of its lists: those of the core, then those of extras.
 
-    An entry may be a tuple of several.
+    An entry may be a tuple of several. Those of extras that are off are not imported.
     """
 
     def __init__(self, kind: str, at: str = "") -> None:
@@ -241,38 +241,32 @@ class Kind(Generic[Entry]):
             raise ValueError(f"An extra has no entries of the kind {kind!r}.")
         self._kind, self._at = kind, at
         self._of: tuple[Manifest, ...] | None = None
-        self._entries: list[_Resolved[Entry]] = []
+        self._places: list[tuple[Manifest, Placed]] = []
+        self._imported: dict[str, list[_Resolved[Entry]]] = {}
 
-    def _places(self) -> Iterator[tuple[Manifest, Placed]]:
+    def _read(self, is_on: Callable[[str], bool] = lambda extra: True) -> list[_Resolved[Entry]]:
+        """The entries of the core and of extras that are on, in their order."""
+        if self._of is not manifests():
+            self._of, self._imported = manifests(), {}
+            self._places = list(self._placed())
+        read: list[_Resolved[Entry]] = []
+        for manifest, place in self._places:
+            if manifest.extra.name == CORE or is_on(manifest.extra.name):
+                address = manifest.full(place.entry)
+                if address not in self._imported:
+                    self._imported[address] = list(_resolved(manifest, place))
+                read += self._imported[address]
+        return _in_order(read)
+
+    def _placed(self) -> Iterator[tuple[Manifest, Placed]]:
         for manifest in manifests():
             for entry in getattr(manifest.extra, self._kind):
                 place = Placed(entry) if isinstance(entry, str) else entry
                 if place.at == self._at:
                     yield manifest, place
 
-    @property
-    def _read(self) -> list[_Resolved[Entry]]:
-        if self._of is not manifests():
-            self._entries, self._of = self._resolved(), manifests()
-        return self._entries
-
-    def _resolved(self) -> list[_Resolved[Entry]]:
-        read: list[_Resolved[Entry]] = []
-        for manifest, place in self._places():
-            try:
-                entry = resolve_name(manifest.full(place.entry))
-            except Exception:
-                if settings.FAILURES_OF_EXTRAS_STOP:
-                    raise
-                # One broken package must not take the page or the report with it.
-                logger.exception("%s of “%s” is missing.", place.entry, manifest.extra.title)
-                continue
-            several = entry if isinstance(entry, tuple) else (entry,)
-            read += (_Resolved(one, place.after, manifest.extra.name) for one in several)
-        return _in_order(read)
-
     def __iter__(self) -> Iterator[Entry]:
-        return (resolved.entry for resolved in self._read)
+        return (resolved.entry for resolved in self._read())
 
     def of(self, study: StudyWithExtras) -> list[Entry]:
         """Those of the core, of the installation, and of the extras that are on in the study."""
@@ -280,27 +274,40 @@ class Kind(Generic[Entry]):
 
     def where(self, is_on: Callable[[str], bool]) -> list[Entry]:
         """Those of the core, and of the extras of which `is_on` says so."""
-        return [each.entry for each in self._read if each.extra == CORE or is_on(each.extra)]
+        return [each.entry for each in self._read(is_on)]
 
     def added(self, is_on: Callable[[str], bool]) -> list[Entry]:
         """Those of extras, of which `is_on` says so."""
-        return [each.entry for each in self._read if each.extra != CORE and is_on(each.extra)]
+        return [each.entry for each in self._read(is_on) if each.extra != CORE]
 
     def among(self, own: Iterable[Entry], is_on: Callable[[str], bool]) -> list[Entry]:
         """Those that are on, each at its place among `own` entries of the core."""
         core = [_Resolved(entry, "", CORE) for entry in own]
-        added = [each for each in self._read if each.extra == CORE or is_on(each.extra)]
-        return [each.entry for each in _in_order([*core, *added])]
+        return [each.entry for each in _in_order([*core, *self._read(is_on)])]
 
     def extra_of(self, name: str) -> str:
         """The extra that has the entry of this name; empty if it is the core's or unknown."""
-        owners = {each.entry.name: each.extra for each in self._read}  # type: ignore[attr-defined]
+        owners = {each.entry.name: each.extra for each in self._read()}  # type: ignore[attr-defined]
         return "" if (owner := owners.get(name, CORE)) == CORE else owner
 
     def without_place(self) -> list[str]:
         """Entries that come after one that is not there."""
-        names = {"", *(getattr(each.entry, "name", "") for each in self._read)}
-        return [place.entry for _, place in self._places() if place.after not in names]
+        names = {"", *(getattr(each.entry, "name", "") for each in self._read())}
+        return [place.entry for _, place in self._places if place.after not in names]
+
+
+def _resolved(manifest: Manifest, place: Placed) -> Iterator[_Resolved[Any]]:
+    """What an entry names; nothing if it cannot be imported."""
+    try:
+        entry = resolve_name(manifest.full(place.entry))
+    except Exception:
+        if settings.FAILURES_OF_EXTRAS_STOP:
+            raise
+        # One broken package must not take the page or the report with it.
+        logger.exception("%s of “%s” is missing.", place.entry, manifest.extra.title)
+        return
+    for one in entry if isinstance(entry, tuple) else (entry,):
+        yield _Resolved(one, place.after, manifest.extra.name)
 
 
 def _in_order(read: Sequence[_Resolved[Entry]]) -> list[_Resolved[Entry]]:

@@ -142,7 +142,7 @@ def views(patterns=None) -> Iterator[Callable[..., object]]:
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         if isinstance(pattern, URLResolver):
             yield from views(pattern.url_patterns)
-        elif not hasattr(pattern.callback, "view_class"):
+        elif not hasattr(viewed(pattern.callback), "view_class"):
             if not inspect.unwrap(pattern.callback).__module__.startswith("django."):
                 yield pattern.callback
 

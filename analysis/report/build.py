@@ -280,12 +280,19 @@ def _each(
 def in_order_of_computing(is_on: IsOn = everything) -> list[Section]:
     """The sections, each after those that it needs."""
     named = {section.name: section for section in sections(is_on)}
-    # A chapter may need a section of an extra that is not installed.
-    needs = {
-        name: [other for other in section.needs if other in named]
+    return [named[name] for name in TopologicalSorter(needs_of(named)).static_order()]
+
+
+def needs_of(named: Mapping[str, Section]) -> dict[str, list[str]]:
+    """The names of the sections that each one needs, without those that are not there."""
+    with_claims = [name for name, section in named.items() if section.has_claims]
+    return {
+        name: [
+            *(other for other in section.needs if other in named),
+            *(with_claims if section.collects_claims else ()),
+        ]
         for name, section in named.items()
     }
-    return [named[name] for name in TopologicalSorter(needs).static_order()]
 
 
 def analyses(is_on: IsOn = everything) -> list[Analysis]:

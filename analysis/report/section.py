@@ -133,6 +133,7 @@ class Section:
     patterns such as “group_*”. It can draw into a figure of the core, which it `redraws`.
 
     An extra's section that `has_claims` returns their tests, and must not need the claims itself.
+    The section that `collects_claims` is computed after those that have them.
 
     A chapter's tables and figures are folded, and `inside` lists them; `is_open` shows them. Prints
     include those of chapters that are open or `is_printed`, and others on request.
@@ -149,6 +150,7 @@ class Section:
     keys = ""
     has_threshold = False
     has_claims = False
+    collects_claims = False
     inside = "Tables and figures"
     is_open = False
     is_printed = False

@@ -40,7 +40,8 @@ def _views(
         if isinstance(pattern, URLResolver):
             yield from _views(pattern.url_patterns, address)
         elif inspect.unwrap(pattern.callback).__module__.split(".")[0] in _APPS:
-            yield address, viewed(pattern.callback)
+            view = viewed(pattern.callback)
+            yield address, getattr(view, "view_class", view)
 
 
 def _addresses() -> str:

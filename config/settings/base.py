@@ -4,8 +4,6 @@ from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from kombu import Exchange, Queue
-
 from config import private_files
 from config.env import (
     address,
@@ -220,7 +218,9 @@ else:
     CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900, "socket_connect_timeout": 5}
 # Judging waits for model servers, for hours. A separate queue keeps seats, exports and annotators
 # from waiting behind it.
-CELERY_TASK_QUEUES = [Queue(name, Exchange(name), name) for name in ("celery", "judging")]
+CELERY_TASK_QUEUES = {
+    name: {"exchange": name, "routing_key": name} for name in ("celery", "judging")
+}
 TASKS_OF_APP = "config.celery"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True

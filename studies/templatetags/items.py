@@ -5,7 +5,6 @@ from typing import Any
 
 from django import template
 
-from studies.importers.items.storage import why_not
 from studies.media import media_html
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
@@ -40,6 +39,9 @@ def item_changes(context: template.Context) -> dict[str, Any]:
 
     For a study with answers, the reason why items cannot change.
     """
+    # Every process loads the tags, but few import items.
+    from studies.importers.items.storage import why_not
+
     study = context["study"]
     may_edit = role_of(context["user"], study) != Membership.Role.VIEWER
     return {

@@ -3,7 +3,7 @@
 from typing import Any
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report, frame, in_order_of_computing
+from analysis.report.build import build_report, frame, in_order_of_computing, needs_of
 from analysis.report.report_json import Json
 from analysis.report.section import merge
 from analysis.report.study import ReportedStudy as Arrays
@@ -18,7 +18,7 @@ def computed(
     own = data.study.certainty_threshold
     arrays = Arrays(data, own if threshold is None else threshold, seed, bootstrap)
     order = in_order_of_computing()
-    needs = {section.name: section.needs for section in order}
+    needs = needs_of({section.name: section for section in order})
     wanted: set[str] = set()
     waiting = list(names)
     while waiting:

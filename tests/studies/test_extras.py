@@ -1,6 +1,11 @@
 """Extras of a study: off until wanted, by page, command, API, file and preset."""
 
+import os
+import subprocess
+import sys
+
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
@@ -74,6 +79,29 @@ def test_the_page_of_one_that_is_off_says_what_it_is_and_a_press_turns_it_on(cli
     assert "is off in this study" not in client.get(address).content.decode()
     elsewhere = sent | {"back": "https://example.org/studies/one/"}
     assert client.post("/studies/one/settings/extras/", elsewhere).url.endswith("/extras/")
+
+
+def test_only_those_that_are_on_are_imported(tmp_path):
+    code = (
+        "import sys, django; django.setup()\n"
+        "from studies.extra import Kind\n"
+        "chapters = Kind('chapters')\n"
+        "def imported():\n"
+        "    return {name.split('.')[1] for name in sys.modules if name.endswith('chapter')}\n"
+        "chapters.where({'graded'}.__contains__); print(*imported())\n"
+        "list(chapters); print('certificates' in imported())\n"
+    )
+    local = {"VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings.dev"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=settings.BASE_DIR,
+        env=os.environ | local,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.splitlines() == ["graded", "True"]
 
 
 def test_strangers_do_not_learn_whether_a_study_exists(client, study, django_user_model):

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 
 class Command(BaseCommand):
+    # They load every address, and the web server and `check` make them.
+    requires_system_checks: list[str] = []
     help = (
         "Build the report of one study in DIR, or of several studies in DIR/<study> with common "
         "tables in DIR: report.html (one file that opens offline), report.json, tables/*.csv and "
@@ -158,7 +160,8 @@ class Command(BaseCommand):
     def _write_pages(
         self, result: dict[str, Any], folder: Path, asked_on: Mapping[str, str]
     ) -> None:
-        for page in MORE_PAGES:
+        earlier = {path.stem for path in folder.glob("*.html")} - {"report"}
+        for page in MORE_PAGES if self.pages or earlier else ():
             path = folder / f"{page.name}.html"
             if page in self.pages:
                 today = clock.now().date()
@@ -211,7 +214,7 @@ def _check_judge(study: Study, name: str) -> None:
 
 
 def _pages(names: list[str]) -> "list[OwnPage]":
-    known = {page.name: page for page in MORE_PAGES}
+    known = {page.name: page for page in MORE_PAGES} if names else {}
     for name in names:
         if name not in known:
             raise CommandError(

@@ -31,12 +31,6 @@ from analysis.stats.core.multiplicity import flipped_signs, holding, permuted_gr
 from analysis.stats.core.results import FloatArray, mid_ranks, relabel
 from analysis.stats.core.shared_variance import Sharing
 
-_NEEDED = (
-    "group_errors",
-    "high_sets",
-    "bias_probes",
-    "own_responses",
-)
 # A rater's values: name, a value per row (NaN if missing), and the row's item.
 Rater = tuple[str, FloatArray, Ints]
 
@@ -294,10 +288,8 @@ class Claims(Section):
     """How many claims were tested, and how many hold."""
 
     name = "claims"
-
-    @property
-    def needs(self) -> Sequence[str]:  # type: ignore[override]
-        return (*_NEEDED, *(section.name for section in of_extras() if section.has_claims))
+    needs = ("group_errors", "high_sets", "bias_probes", "own_responses")
+    collects_claims = True
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return claims(study, earlier)

@@ -39,6 +39,8 @@ _GONE = 410
 
 
 class SignInView(auth.LoginView):
+    """Sign in, or make the first account of a new site."""
+
     form_class = SignInForm
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -56,6 +58,9 @@ class SignInView(auth.LoginView):
             response.status_code = _TOO_MANY
             response.headers["Retry-After"] = str(math.ceil(form.wait.total_seconds()))
         return response
+
+
+sign_in = SignInView.as_view()
 
 
 @sensitive_post_parameters()
@@ -95,6 +100,9 @@ class NewPassword(auth.PasswordResetConfirmView):
             "Your password was changed, and access tokens were deleted. Sign in with the new one.",
         )
         return super().form_valid(form)
+
+
+new_password = NewPassword.as_view()
 
 
 @sensitive_post_parameters()
