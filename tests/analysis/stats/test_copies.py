@@ -16,10 +16,10 @@ def named(people, per, judge, skills, ease, *, studies, seed=1):
     """The share of studies without copies that name somebody."""
     rng, found = np.random.default_rng(seed), 0
     for _ in range(studies):
-        difficulty = rng.beta(*ease, people * per // 3)
+        difficulty = rng.beta(ease[0], ease[1], people * per // 3)
         right = rng.random(difficulty.size) < judge * (0.5 + 0.5 * difficulty)
         same = np.zeros(people, dtype=int)
-        for place, skill in enumerate(rng.uniform(*skills, people)):
+        for place, skill in enumerate(rng.uniform(skills[0], skills[1], people)):
             items = rng.choice(difficulty.size, per, replace=False)
             own = rng.random(per) < skill * (0.6 + 0.4 * difficulty[items])
             same[place] = (own == right[items]).sum()

@@ -32,9 +32,10 @@ from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
 from tests.judging.run_helpers import judge_all, states
 from tests.judging.simulated import demo_study
-from tests.judging.test_media import HELLO, SEES, away
-from tests.judging.test_media import make as with_files
-from tests.judging.test_media import of as contents
+from tests.judging.with_media import HELLO, SEES, away
+from tests.judging.with_media import make as with_files
+from tests.judging.with_media import of as contents
+from tests.studies.media_files import needs_media
 
 LIMIT = 12
 PRICES = {"price_input": Decimal(10), "price_output": Decimal(30)}
@@ -535,6 +536,7 @@ def test_names_of_requests_are_read_back():
     assert [CustomId.read(text) for text in ("", "12-3", "a-1-1-xyz", f"{name}0")] == [None] * 4
 
 
+@needs_media
 def test_pictures_and_sounds_are_in_a_pack(transactional_db, tmp_path, settings):
     settings.VAR_DIR = tmp_path
     study = with_files(tmp_path)
