@@ -48,6 +48,7 @@ class Short:
 # In the order in which they run. A benchmark that is not here has a short default of its own.
 SHORT = {
     "peers": Short(270, ("--rounds", "3", "--seconds", "6")),
+    "measure": Short(15, ()),
     "annotation": Short(55, ("--seconds", "8")),
     "answer_cpu": Short(30, ("--people", "6")),
     "judging": Short(105, ("--items", "400", "--latency-ms", "20"), True),

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
-from scipy.stats import poisson
+from scipy.special import betaln, gammainc
 
 from ..core.results import BoolArray, FloatArray, IntArray
 
@@ -55,7 +54,7 @@ def same_throughout(n: npt.ArrayLike, same: npt.ArrayLike, *, tests: int = 1) ->
         chance = np.where(counts >= FEWEST_SAME, _all_same(counts, size, agreed), 1.0)
         unlikely = chance < UNLIKELY
         found = found[unlikely[found]]
-        p = min(float(poisson.sf(found.size - 1, chance[unlikely].sum())) * tests, 1.0)
+        p = min(float(gammainc(found.size, chance[unlikely].sum())) * tests, 1.0)
     return SameThroughout(
         found,
         int(counts[found].sum()),
