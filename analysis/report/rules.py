@@ -89,8 +89,8 @@ class SeveralStudies(Protocol):
         out: Path,
         options: Mapping[str, Any],
         write_report: Callable[[Sequence[str], Path], dict[str, Any]],
-    ) -> Path:
-        """Write their reports and a page about all, which is returned.
+    ) -> tuple[Path, list[str]]:
+        """Write their reports and a page about all, which is returned with notes to print.
 
         `write_report` writes the report of a study, or of several as one, to a folder.
         """

@@ -1,6 +1,6 @@
-"""The page and the tables of several studies side by side, next to their reports.
+"""The page and the tables of several studies: each data set apart, and what they have in common.
 
-Averages are unweighted means of the data sets' accuracies; a pooled report is shown separately and
+Averages are unweighted means of the data sets' accuracies. A pooled report is shown separately and
 not averaged.
 """
 
@@ -10,52 +10,28 @@ from pathlib import Path
 from typing import Any
 
 from analysis.report.added_files import MORE, AddedFiles
+from analysis.report.figures import (
+    JUDGES,
+    REFERENCE,
+    ROW_MARGIN,
+    Figure,
+    axis,
+    panel,
+    row_axis,
+    row_label,
+    scatter_trace,
+    vertical,
+    write_figures,
+)
 from analysis.report.render import render_document, shown
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import SMALL, TOO_SMALL
-from analysis.report.sections.accuracy.high_and_low import (
-    BAND_COLUMNS,
-    BAND_FIELDS,
-    BAND_NAMES,
-    BAND_NOTE,
-    BANDS,
-    table_b,
-)
-from analysis.report.sections.accuracy.section import comparison
-from analysis.report.sections.glance.accuracies import at_a_glance
 from analysis.report.table_files import write_tables
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general
-from analysis.report.words import asked_name, run_name
+from analysis.report.words import asked_name, points, run_name
 from analysis.stats.core.multiplicity import holm
+from extras.several_studies.common import CommonRun, common_runs
 from studies.statements import clock
-
-
-def write_across(
-    results: Sequence[dict[str, Any]], out: Path, *, added: Collection[AddedFiles]
-) -> Path:
-    """Write the page and tables across studies, replacing old ones; return the page.
-
-    `added` writes files of all studies too.
-    """
-    tables, page, date = tables_across(results), out / "report.html", clock.now().date()
-    html = render_document(
-        "several_studies/across.html",
-        slug="studies",
-        reports=results,
-        shown=[shown(table) for table in tables],
-        pooled=[result for result in results if _is_pooled(result)],
-        links=[each.links_across for each in added if each.links_across],
-        is_simulated=any(result["study"]["simulated"] for result in results),
-        date=date,
-    )
-    page.write_text(html, encoding="utf-8")
-    for name in ("tables", *(path for each in MORE for path in each.paths_across)):
-        shutil.rmtree(out / name, ignore_errors=True)
-    write_tables(tables, out / "tables")
-    for each in added:
-        each.write_across(results, out, date=date)
-    return page
-
 
 ShownCell = Mapping[str, Any]
 
@@ -67,6 +43,221 @@ AVERAGE = (
     f"Average: the unweighted mean over the data sets with at least {TOO_SMALL} answers in the "
     "cell."
 )
+PARTS = ("high", "low")
+
+
+def write_across(
+    results: Sequence[dict[str, Any]],
+    out: Path,
+    *,
+    added: Collection[AddedFiles],
+    not_pooled: Sequence[str] = (),
+) -> Path:
+    """Write the page, tables and figure across studies, replacing old ones; return the page.
+
+    The results of pooled studies come last. `not_pooled` says which studies are not pooled, and
+    why. `added` writes files of all studies too.
+    """
+    apart, pooled = (
+        [result for result in results if _is_pooled(result) == wanted] for wanted in (False, True)
+    )
+    runs = common_runs(apart)
+    each, common = [data_table(report, n) for n, report in enumerate(apart)], common_table(runs)
+    tables = [table for table in (common, *each, *tables_across(results)) if table.rows]
+    figures = [figure] if (figure := forest(apart, runs)) else []
+    folders = [*(report["study"]["slug"] for report in apart), *pooled_folders(len(pooled))]
+    page, date = out / "report.html", clock.now().date()
+    html = render_document(
+        "several_studies/across.html",
+        slug="studies",
+        figures=figures,
+        drawn=figures,
+        reports=list(zip(results, folders, strict=True)),
+        software=results[0]["software"],
+        findings=[run.sentence for run in runs],
+        shown=[shown(table) for table in tables if table is not common],
+        common=shown(common),
+        pooled=pooled,
+        not_pooled=not_pooled,
+        links=[one.links_across for one in added if one.links_across],
+        is_simulated=any(result["study"]["simulated"] for result in results),
+        date=date,
+    )
+    page.write_text(html, encoding="utf-8")
+    for name in ("tables", "figures", *(path for one in MORE for path in one.paths_across)):
+        shutil.rmtree(out / name, ignore_errors=True)
+    write_tables(tables, out / "tables")
+    if figures:
+        write_figures(figures, out / "figures")
+    for one in added:
+        one.write_across(results, out, date=date)
+    return page
+
+
+def pooled_folders(n: int) -> list[str]:
+    """The folders of pooled reports: “pooled”, or “pooled-1” and so on if there are several."""
+    return ["pooled"] if n == 1 else [f"pooled-{number}" for number in range(1, n + 1)]
+
+
+def common_table(runs: Sequence[CommonRun]) -> Table:
+    """Each judge on each data set, then the mean of the data sets and whether they differ."""
+    rows: list[list[Any]] = []
+    for run in runs:
+        for title, part in run.parts.items():
+            general = part["difference_general"]
+            left_out = f"not in the mean: {run.missing[title]}" if title in run.missing else None
+            ends = general["ci"], general["p"]
+            rows.append([run.name, title, general["n"], general["value"], *ends, None, left_out])
+        if run.found is not None:
+            ends = run.found.ci, run.found.p
+            apart = "differ" if run.p_apart_holm is not None and run.p_apart_holm <= 0.05 else None
+            mean = [run.name, "Mean of data sets", None, run.found.mean.value, *ends]
+            rows.append([*mean, run.p_holm, apart and f"the data sets {apart}"])
+    return Table(
+        "common",
+        "What the data sets have in common: a judge minus the majority of people",
+        (
+            TableColumn("Judge"),
+            TableColumn("Data"),
+            TableColumn("Items", "count"),
+            TableColumn("Difference", "points"),
+            TableColumn("95 % interval", "points_range"),
+            TableColumn("p", "p"),
+            TableColumn("Holm p, all judges", "p"),
+            TableColumn("Note"),
+        ),
+        rows,
+        "Difference: how often the judge, which saw the whole persona, is right minus how often "
+        "the majority of people is, on common items, as in each report. Mean: unweighted; no "
+        "answers are added up, because the questions differ. Its interval is about these data sets "
+        "and others like their people, personas and questions, and takes the data sets as "
+        "independent: nobody takes part in two. “The data sets differ”: Welch’s test, adjusted by "
+        "Holm over the judges, as the test of the mean.",
+    )
+
+
+def forest(reports: Sequence[ReportJson], runs: Sequence[CommonRun]) -> Figure | None:
+    """Each judge minus people on each data set, and its mean over data sets."""
+    panels = []
+    for run in runs:
+        rows = [
+            (title, part["difference_general"]["value"], part["difference_general"]["ci"])
+            for title, part in run.parts.items()
+            if part["difference_general"]["value"] is not None
+        ]
+        colours, symbols = [JUDGES[0]] * len(rows), ["circle"] * len(rows)
+        if run.found is not None:
+            rows.append(("Mean of data sets", run.found.mean.value, run.found.ci))
+            colours, symbols = [*colours, REFERENCE], [*symbols, "diamond"]
+        if rows:
+            panels.append(_forest_panel(run.name, rows, colours, symbols))
+    if not panels:
+        return None
+    simulated = any(report["study"]["simulated"] for report in reports)
+    return Figure(
+        "common",
+        f"{'Simulated data. ' if simulated else ''}Judges minus people on each data set",
+        "Points that a judge is right more often than the majority of people, with 95 % intervals "
+        "for others like these people, personas and questions; without a line where the report has "
+        "no interval. The diamond is the unweighted mean of the data sets.",
+        "common",
+        panels,
+        is_stacked=True,
+    )
+
+
+def _forest_panel(
+    name: str, rows: Sequence[tuple[str, float, Any]], colours: list[str], symbols: list[str]
+) -> Any:
+    values = [100 * value for _, value, _ in rows]
+    ends = [
+        (100 * ci[0], 100 * ci[1]) if ci else (v, v)
+        for v, (_, _, ci) in zip(values, rows, strict=True)
+    ]
+    reach = 1.1 * max(5.0, *(abs(end) for pair in ends for end in pair))
+    places = list(range(len(rows)))
+    return panel(
+        name,
+        "; ".join(f"{title}: {points(value)}" for title, value, _ in rows),
+        [
+            scatter_trace(
+                x=values,
+                y=places,
+                mode="markers",
+                marker={"color": colours, "symbol": symbols, "size": 10},
+                error_x={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [high - v for v, (_, high) in zip(values, ends, strict=True)],
+                    "arrayminus": [v - low for v, (low, _) in zip(values, ends, strict=True)],
+                    "thickness": 1.5,
+                    "width": 4,
+                    "color": REFERENCE,
+                },
+                hovertemplate="%{x:+.1f} points<extra></extra>",
+            )
+        ],
+        height=70 + 46 * len(rows),
+        margin=ROW_MARGIN,
+        xaxis=axis("points that the judge is right more often", range=[-reach, reach]),
+        yaxis=row_axis(len(rows)),
+        shapes=[vertical(0, REFERENCE)],
+        annotations=[
+            row_label(n, title, points(value)) for n, (title, value, _) in enumerate(rows)
+        ],
+    )
+
+
+def data_table(report: ReportJson, number: int) -> Table:
+    """One data set: its people and its runs with the whole persona, overall and by certainty."""
+    majority, versus_of = report["human"]["majority"], {v["run"]: v for v in report["comparison"]}
+    single = {**report["human"]["individual"], "ci": None}
+    rows = [
+        [name, in_general(side), *(_band(side, band) for band in PARTS), None, None, None]
+        for name, side in (("People, majority", majority),)
+        if majority["n"]
+    ]
+    if single["n"]:
+        rows.append(
+            ["One person", single, *(_band(single, band) for band in PARTS), None, None, None]
+        )
+    for judge in report["judges"]:
+        if judge["features"] == "all":
+            general = versus_of[judge["run"]]["difference_general"]
+            rows.append(
+                [
+                    run_name(judge, [j for j in report["judges"] if j["features"] == "all"]),
+                    in_general(judge),
+                    *(_band(judge, band) for band in PARTS),
+                    general["value"],
+                    general["ci"],
+                    general["p_holm"],
+                ]
+            )
+    study, inputs = report["study"], report["inputs"]
+    return Table(
+        f"data_{number + 1}",
+        f"{study['title']}: {study['question']}",
+        (
+            TableColumn("Who"),
+            TableColumn("All", "share"),
+            TableColumn("High certainty", "share"),
+            TableColumn("Low certainty", "share"),
+            TableColumn("Difference", "points", "Minus the majority, common items"),
+            TableColumn("95 % interval", "points_range", "Minus the majority, common items"),
+            TableColumn("Holm p", "p", "Minus the majority, common items"),
+        ),
+        rows,
+        f"{inputs['items']:,} items, {inputs['annotations']:,} answers of "
+        f"{report['human']['annotators']:,} people. High: at least "
+        f"{report['parameters']['threshold']:g}. Judges with the whole persona. {CONDITIONAL}",
+    )
+
+
+def _band(side: Mapping[str, Any], band: str) -> ShownCell:
+    """An accuracy at high or low certainty; without an interval where the report has none."""
+    found: ShownCell = side[band]
+    return {**found, "ci": found.get("clusters", {}).get("ci")}
 
 
 def _is_pooled(report: ReportJson) -> bool:
@@ -74,17 +265,9 @@ def _is_pooled(report: ReportJson) -> bool:
 
 
 def tables_across(reports: Sequence[ReportJson]) -> list[Table]:
-    """Tables 1 and 2, and every study's tables with the study as first column."""
-    tables = [table_1(reports), table_2(reports)]
-    for maker in (at_a_glance, table_b, comparison):
-        made = [(report["study"]["title"], maker(report)) for report in reports]
-        first = made[0][1]
-        rows = [[title, *row] for title, table in made for row in table.rows]
-        columns = (TableColumn("Data"), *first.columns)
-        tables.append(Table(first.name, first.title, columns, rows, first.note))
+    """Tables 1 and 2, and judges against people at equal certainty."""
     # A pooled report repeats the items, so it is in no family of tests.
-    tables.append(by_band([r for r in reports if not _is_pooled(r)]))
-    return [table for table in tables if table.rows]
+    return [table_1(reports), table_2(reports), by_band([r for r in reports if not _is_pooled(r)])]
 
 
 def table_1(reports: Sequence[ReportJson]) -> Table:
@@ -161,9 +344,6 @@ def table_2(reports: Sequence[ReportJson]) -> Table:
     )
 
 
-PARTS = ("high", "low")
-
-
 def _raters(reports: Sequence[ReportJson], settings: Sequence[str]) -> list[str]:
     """All raters, annotators first, in the order of the data sets."""
     found = [rater for r in reports for setting in settings for rater in _sides(r, setting)]
@@ -227,13 +407,16 @@ def _alone(accuracy: float | None, *, small: bool = False) -> ShownCell:
     return {"accuracy": accuracy, "n": None, "correct": None, "ci": None, "small": small}
 
 
+EQUAL = {"high": "both certain", "low": "neither certain"}
+
+
 def by_band(reports: Sequence[ReportJson]) -> Table:
     """The comparisons of runs that saw the whole persona, with Holm's p over all studies."""
     found = [
         (report, versus, band)
         for report in reports
         for versus in report["comparison"]
-        for band in BANDS
+        for band in PARTS
         if versus["features"] == "all"
     ]
     adjusted = holm([versus["by_band"][band]["p"] for _, versus, band in found])
@@ -241,8 +424,8 @@ def by_band(reports: Sequence[ReportJson]) -> Table:
         [
             report["study"]["title"],
             run_name(versus, report["comparison"]),
-            BAND_NAMES[band],
-            *(versus["by_band"][band][key] for key in BAND_FIELDS),
+            EQUAL[band],
+            *(versus["by_band"][band][key] for key in ("n", "difference", "ci", "b", "c", "p")),
             p,
         ]
         for (report, versus, band), p in zip(found, adjusted, strict=True)
@@ -254,9 +437,17 @@ def by_band(reports: Sequence[ReportJson]) -> Table:
         (
             TableColumn("Data"),
             TableColumn("Run"),
-            *BAND_COLUMNS,
+            TableColumn("Items where"),
+            TableColumn("Items", "count"),
+            TableColumn("Difference", "points"),
+            TableColumn("95 % interval", "points_range"),
+            TableColumn("Only judge right", "count"),
+            TableColumn("Only people right", "count"),
+            TableColumn("McNemar p", "p"),
             TableColumn("Holm p, all data", "p"),
         ),
         rows,
-        f"{BAND_NOTE}, of every study in this table.",
+        "Paired, on items where both sides are at or above the threshold, or both below it. "
+        "Tango's intervals and McNemar's tests hold for these annotators only. Holm: adjusted over "
+        "every judge and both bands, of every study in this table.",
     )

@@ -28,6 +28,14 @@ def folder_of(report: StudiesReport) -> Stored:
     return Stored(f"several/{report.public_id}")
 
 
+def pooled_of(report: StudiesReport) -> list[str]:
+    """The folders of its pooled reports."""
+    root = folder_of(report).path
+    pages = (each.path.removeprefix(f"{root}/") for each in folder_of(report).files())
+    names = (page.removesuffix("/report.html") for page in pages if page.endswith("/report.html"))
+    return sorted(name for name in names if name not in report.slugs)
+
+
 def reports_of(user: User | AnonymousUser) -> list[StudiesReport]:
     """The reports that `user` asked for, without those about a study that they cannot see now."""
     visible = {*studies_for(user).values_list("slug", flat=True)}
@@ -67,36 +75,39 @@ def _build(report: StudiesReport, progress: JobProgress) -> dict[str, Any]:
     from analysis.lifecycle.build_job import write_report
     from analysis.report.added_files import of_pages
     from analysis.report.render import content_security_policy
-    from extras.several_studies.across import write_across
+    from extras.several_studies.across import pooled_folders, write_across
+    from extras.several_studies.pooling import plan_pools
 
-    slugs, steps = report.slugs, len(report.slugs) + report.is_pooled
+    slugs = report.slugs
+    plan = plan_pools(slugs if report.is_pooled else ())
+    steps = len(slugs) + len(plan.groups)
     by = report.requested_by.get_username() if report.requested_by else ""
 
     def step(done: int, name: str, percent: int, sentence: str) -> None:
         progress((98 * done + percent) // steps, f"{name}: {sentence}")
 
     with folder_of(report).replacing() as draft:
-        # First, because it refuses studies that asked different things.
+        # First, because it refuses studies with the same item in other words.
+        folders = pooled_folders(len(plan.groups))
         pooled = [
-            write_report(
-                *slugs,
-                out=draft / "pooled",
-                on_progress=partial(step, 0, "Pooled"),
-            )
-            for _ in range(report.is_pooled)
+            write_report(*group, out=draft / folder, on_progress=partial(step, n, "Pooled"))
+            for n, (group, folder) in enumerate(zip(plan.groups, folders, strict=True))
         ]
         results = [
             write_report(
                 slug,
                 out=draft / slug,
                 by=by,
-                on_progress=partial(step, report.is_pooled + n, slug),
+                on_progress=partial(step, len(pooled) + n, slug),
             )
             for n, slug in enumerate(slugs)
         ]
         progress(98, "Drawing the tables and figures of all studies.")
         write_across(
-            [*results, *pooled], draft, added=of_pages(*Study.objects.filter(slug__in=slugs))
+            [*results, *pooled],
+            draft,
+            added=of_pages(*Study.objects.filter(slug__in=slugs)),
+            not_pooled=plan.not_pooled,
         )
     return {
         "content_security_policy": content_security_policy(),

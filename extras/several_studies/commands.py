@@ -22,7 +22,7 @@ class SideBySide:
         parser.add_argument(
             "--pool",
             action="store_true",
-            help="also build one report of all studies in DIR/pooled",
+            help="also build one report, in DIR/pooled, of studies that asked the same question",
         )
 
     def check(self, slugs: Sequence[str], options: Mapping[str, Any]) -> None:
@@ -40,25 +40,32 @@ class SideBySide:
         out: Path,
         options: Mapping[str, Any],
         write_report: Callable[[Sequence[str], Path], dict[str, Any]],
-    ) -> Path:
-        from extras.several_studies.across import write_across
+    ) -> tuple[Path, list[str]]:
+        from extras.several_studies.across import pooled_folders, write_across
+        from extras.several_studies.pooling import plan_pools
 
-        _check_output_folders(slugs, out)
-        # Check before writing whether the studies can be pooled.
-        pooled = [write_report(slugs, out / "pooled")] if options["pool"] else []
+        plan = plan_pools(slugs if options["pool"] else ())
+        folders = pooled_folders(len(plan.groups))
+        _check_output_folders(slugs, folders, out)
+        # First, because it refuses studies with the same item in other words.
+        pooled = [
+            write_report(group, out / folder)
+            for group, folder in zip(plan.groups, folders, strict=True)
+        ]
         added = [each for each in MORE if options[each.name]]
         results = [write_report([slug], out / slug) for slug in slugs]
-        return write_across([*results, *pooled], out, added=added)
+        page = write_across([*results, *pooled], out, added=added, not_pooled=plan.not_pooled)
+        return page, plan.not_pooled
 
 
-def _check_output_folders(slugs: Sequence[str], out: Path) -> None:
-    folders = [*(out / slug for slug in slugs), out / "pooled"]
+def _check_output_folders(slugs: Sequence[str], pooled: Sequence[str], out: Path) -> None:
+    folders = [out / name for name in (*slugs, *pooled)]
     # An earlier result has a page next to its tables; tables without one are other files.
     is_ours = (out / "report.html").exists() and any(
         holds(folder, "report") for folder in (out, *folders)
     )
     across = [path for each in MORE for path in each.paths_across]
-    check_output_folder(out, ("report.html", "tables", *across), is_ours=is_ours)
+    check_output_folder(out, ("report.html", "tables", "figures", *across), is_ours=is_ours)
     for folder in folders:
         check_output_folder(folder, files_of_report(), is_ours=holds(folder, "report"))
 

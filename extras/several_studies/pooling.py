@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import Answers, Dataset, ItemData, Judgments, RunData
+from analysis.data.dataset import load_dataset
 from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.juries import sum_of_costs
 from analysis.errors import BadParameters
+from analysis.report.words import listed
 
 # Waves that differ in one of these asked different questions.
 ALIKE = (
@@ -42,16 +44,14 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
     """
     first = waves[0].study
     for wave in waves[1:]:
-        for name in ALIKE:
-            if getattr(wave.study, name) != getattr(first, name):
-                raise BadParameters(
-                    f"{first.slug} and {wave.study.slug} cannot be pooled: they differ in "
-                    f"{name.replace('_', ' ')}. Report them separately."
-                )
+        if differing := _differing(waves[0], wave):
+            raise BadParameters(
+                f"{first.slug} and {wave.study.slug} cannot be pooled: they differ in "
+                f"{differing[0]}. Report them separately."
+            )
     for wave in waves:
-        for extra in wave.extras.values():
-            if extra.not_pooled:
-                raise BadParameters(f"{wave.study.slug} cannot be pooled: {extra.not_pooled}")
+        if why := _not_pooled(wave):
+            raise BadParameters(f"{wave.study.slug} cannot be pooled: {why}")
     items = _same((item.key, item) for wave in waves for item in wave.items)
     personas = _same(pair for wave in waves for pair in wave.personas.items())
     position = {key: index for index, key in enumerate(items)}
@@ -110,6 +110,53 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
         set_aside_raters=tuple(people.names[people.n_raters :]),
         set_aside=set_aside,
     )
+
+
+def _differing(one: Dataset, other: Dataset) -> list[str]:
+    """What two studies asked otherwise, in words."""
+    return [
+        name.replace("_", " ")
+        for name in ALIKE
+        if getattr(one.study, name) != getattr(other.study, name)
+    ]
+
+
+def _not_pooled(wave: Dataset) -> str:
+    return next((extra.not_pooled for extra in wave.extras.values() if extra.not_pooled), "")
+
+
+@dataclass(frozen=True)
+class PoolPlan:
+    """Which studies are pooled with which, by their short names, and why others are not."""
+
+    groups: list[list[str]]
+    not_pooled: list[str]
+
+
+def plan_pools(slugs: Sequence[str]) -> PoolPlan:
+    """Group studies that asked the same question in the same way; each other one stays apart."""
+    waves = [load_dataset(slug) for slug in slugs]
+    groups: list[list[Dataset]] = []
+    apart = []
+    for wave in waves:
+        if why := _not_pooled(wave):
+            apart.append(f"{wave.study.slug} is not pooled: {why}")
+            continue
+        for group in groups:
+            if not _differing(group[0], wave):
+                group.append(wave)
+                break
+        else:
+            groups.append([wave])
+    for group in groups:
+        if len(group) == 1 and (others := [g[0] for g in groups if g is not group]):
+            nearest = min(others, key=lambda other: len(_differing(group[0], other)))
+            apart.append(
+                f"{group[0].study.slug} is not pooled: it differs from {nearest.study.slug} in "
+                f"{listed(_differing(group[0], nearest))}."
+            )
+    pooled = [[wave.study.slug for wave in group] for group in groups if len(group) > 1]
+    return PoolPlan(pooled, apart)
 
 
 @dataclass

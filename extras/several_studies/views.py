@@ -53,8 +53,8 @@ class StudiesForm(forms.Form):
     is_pooled = forms.BooleanField(
         label="Also pool them in one report",
         required=False,
-        help_text="For a pilot and its main study, or for waves: studies that asked the same "
-        "question in the same way.",
+        help_text="For a pilot and its main study, or for waves. Only studies that asked the same "
+        "question in the same way are pooled; the page says which are not, and why.",
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
@@ -119,6 +119,7 @@ def show(request: HttpRequest, report_id: str) -> HttpResponse:
         "studies": Study.objects.filter(slug__in=report.slugs).order_by("pk"),
         "status_url": reverse("several_studies:status", args=[report_id]),
         "has_article": (building.folder_of(report) / "article/article.html").is_file(),
+        "pooled": building.pooled_of(report),
         "retry": Retry(
             f"{reverse('several_studies:choose')}?{chosen}", "Choose again", is_link=True
         ),

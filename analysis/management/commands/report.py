@@ -118,7 +118,9 @@ class Command(BaseCommand):
         build = partial(self._build, chosen)
         try:
             if len(slugs) > 1:
-                page = several_studies().build(slugs, out, options, build)
+                page, notes = several_studies().build(slugs, out, options, build)
+                for note in notes:
+                    self.stderr.write(note)
                 self.stdout.write(f"All studies: {page}")
             else:
                 check_output_folder(out, files_of_report(), is_ours=holds(out, "report"))

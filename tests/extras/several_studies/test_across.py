@@ -1,13 +1,17 @@
 """Several studies: Tables 1 and 2 of the source article, and waves apart and pooled."""
 
+import io
 import json
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.report.table_files import to_tex
+from analysis.report.words import run_name
 from analysis.stats.core.multiplicity import holm
-from extras.several_studies.across import table_1, table_2, tables_across
+from extras.several_studies.across import data_table, table_1, table_2, tables_across
+from extras.several_studies.pooling import plan_pools
+from studies.models import Item
 from tests.analysis import latex
 from tests.analysis.builders import (
     answer,
@@ -158,7 +162,7 @@ def test_the_command_shows_waves_apart_and_pooled_and_says_so(tmp_path):
     call_command("report", "pilot", "main", *words)
 
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"pilot", "main", "pooled", "tables", "article", "report.html"}
+    assert written == {"pilot", "main", "pooled", "tables", "figures", "article", "report.html"}
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "“Pooled: Pilot + Main” counts the people of pilot and main together." in page
     whole = (tmp_path / "pooled" / "report.html").read_text("utf-8")
@@ -169,8 +173,8 @@ def test_the_command_shows_waves_apart_and_pooled_and_says_so(tmp_path):
     article = (tmp_path / "article" / "table_2.csv").read_text("utf-8")
     assert "Pilot" in article
     assert "Main" in article
-    by_band = (tmp_path / "tables" / "table_b.csv").read_text("utf-8").splitlines()
-    assert by_band[0].startswith("Data,Who,High accuracy")
+    first = (tmp_path / "tables" / "data_1.csv").read_text("utf-8").splitlines()
+    assert first[0].startswith("Who,All accuracy")
     rows = (tmp_path / "tables" / "table_2.csv").read_text("utf-8").splitlines()
     assert [row.split(",")[0] for row in rows[1:]] == [
         "Pilot",
@@ -180,14 +184,68 @@ def test_the_command_shows_waves_apart_and_pooled_and_says_so(tmp_path):
     ]
 
 
-def test_waves_that_cannot_be_pooled_leave_nothing_behind(tmp_path):
-    waves(allow_tie=True)
+def test_waves_whose_items_contradict_each_other_leave_nothing_behind(tmp_path):
+    waves()
+    Item.objects.filter(study__slug="pilot").update(question="Another question")
 
     with pytest.raises(CommandError, match="cannot be pooled") as refused:
         call_command("report", "pilot", "main", "--pool", "--out", str(tmp_path / "out"))
 
     assert refused.value.returncode == 2
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.nightly
+def test_data_sets_with_another_question_are_reported_together_and_never_pooled(tmp_path):
+    waves()
+    study_with(right=30, slug="other", title="Other", task="authorship")
+    notes = io.StringIO()
+
+    words = ("--pool", "--out", str(tmp_path), "--bootstrap", "100")
+    call_command("report", "other", "pilot", "main", *words, stderr=notes, stdout=io.StringIO())
+
+    said = "other is not pooled: it differs from pilot in task and question."
+    assert said in notes.getvalue()
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert said in page
+    assert "“Pooled: Pilot + Main” counts the people" in page
+    pooled = json.loads((tmp_path / "pooled" / "report.json").read_text("utf-8"))
+    assert pooled["study"]["source"]["pooled_from"] == ["pilot", "main"]
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"other", "pilot", "main", "pooled", "tables", "figures", "report.html"}
+    tables = {path.stem for path in (tmp_path / "tables").glob("*.csv")}
+    assert tables == {"common", "data_1", "data_2", "data_3", "table_1", "table_2", "by_band"}
+
+
+def test_studies_that_asked_the_same_are_one_group_and_each_other_stays_apart():
+    waves()
+    study_with(right=30, slug="other", task="authorship")
+    study_with(right=30, slug="ties", allow_tie=True)
+
+    plan = plan_pools(["other", "pilot", "ties", "main"])
+
+    assert plan.groups == [["pilot", "main"]]
+    assert [sentence.partition(":")[0] for sentence in plan.not_pooled] == [
+        "other is not pooled",
+        "ties is not pooled",
+    ]
+    assert "it differs from pilot in allow tie" in plan.not_pooled[1]
+
+
+def test_a_data_set_has_one_table_with_everybody_overall_and_by_certainty():
+    report = built(random_study(1, runs=RUNS, **SIZE))
+
+    table = data_table(report, 0)
+
+    rows = {row[0]: row for row in table.rows}
+    assert [*rows][:2] == ["People, majority", "One person"]
+    for judge, versus in zip(report["judges"], report["comparison"], strict=True):
+        if judge["features"] == "all":
+            row = rows[run_name(judge, [j for j in report["judges"] if j["features"] == "all"])]
+            assert row[1]["correct"] == judge["correct"]
+            assert row[2]["n"] == judge["high"]["n"]
+            assert row[4] == versus["difference_general"]["value"]
+    latex.check(to_tex(table))
 
 
 def test_one_study_cannot_be_pooled(tmp_path):

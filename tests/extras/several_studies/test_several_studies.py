@@ -11,7 +11,7 @@ from django.urls import reverse
 from analysis.report.added_files import MORE
 from extras.several_studies.building import build_queued, content_of, delete_files, folder_of
 from extras.several_studies.models import StudiesReport
-from studies.models import Membership, Study
+from studies.models import Item, Membership, Study
 from studies.services.whole_studies import delete_study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_study
@@ -125,9 +125,22 @@ def test_studies_that_asked_different_things_are_not_pooled_and_the_page_says_wh
 
     report = built(ada, "pilot", "main", is_pooled="on")
 
+    assert report.state == "done", report.message
+    page = ada.get(reverse("several_studies:show", args=[report.public_id])).content.decode()
+    assert "Open pooled" not in page
+    together = ada.get(at(report, "report.html")).content.decode()
+    assert "main is not pooled: it differs from pilot in certainty threshold." in together
+
+
+def test_studies_with_the_same_item_in_other_words_are_refused_and_the_page_says_why(ada, waves):
+    for slug, question in (("pilot", "One?"), ("main", "Another?")):
+        Item.objects.filter(key=f"{slug}-0").update(key="same", question=question)
+
+    report = built(ada, "pilot", "main", is_pooled="on")
+
     page = ada.get(reverse("several_studies:show", args=[report.public_id])).content.decode()
     assert report.state == "failed"
-    assert "they differ in certainty threshold" in page
+    assert "Item same differs between the studies" in page
     assert f"{CHOOSE}?studies=pilot&amp;studies=main" in page
 
 
