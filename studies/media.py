@@ -94,8 +94,12 @@ def keeper() -> MediaKeeper:
 
 
 def media_types(study: "Study") -> list[str]:
-    """The media types of the files of a study, in order."""
-    return next((each.types(study) for each in _KEEPERS.of(study)), [])
+    """The media types of the files of a study, in order; read once, for all runs of a plan."""
+    memory = vars(study)
+    if "media_types" not in memory:
+        memory["media_types"] = next((keeper.types(study) for keeper in _KEEPERS.of(study)), [])
+    types: list[str] = memory["media_types"]
+    return types
 
 
 def media_html(

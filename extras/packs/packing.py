@@ -12,7 +12,6 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from analysis.errors import ExportError
-from analysis.exports.bundle import new_folder
 from extras.packs import lines
 from extras.packs.ledger import NO_ROOM, is_anything_waiting, lease_questions, open_requests
 from extras.packs.models import Pack
@@ -121,6 +120,9 @@ def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User
 
     The folder gets its name after the commit, because a pack unknown to its run cannot be read.
     """
+    # Here, because it loads the analysis, which the help of commands does not need.
+    from analysis.exports.bundle import new_folder
+
     try:
         with new_folder(out, private=True) as draft, transaction.atomic():
             study = lock_study(study_id)
