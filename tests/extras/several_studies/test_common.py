@@ -40,7 +40,7 @@ def test_intervals_cover_the_mean_of_the_data_sets_and_tests_keep_their_level():
     for _ in range(draws):
         noise = [rng.normal(0, sd, n) for sd, n in zip(sds, sizes, strict=True)]
         found = over_data_sets([estimate(x + mu) for x, mu in zip(noise, effects, strict=True)])
-        covered += found.ci[0] <= np.mean(effects) <= found.ci[1]
+        covered += int(found.ci[0] <= np.mean(effects) <= found.ci[1])
         same += over_data_sets([estimate(x) for x in noise]).p_apart <= 0.05
     # Monte Carlo error of either share: .005.
     assert 0.935 <= covered / draws <= 0.965
