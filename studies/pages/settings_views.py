@@ -66,7 +66,12 @@ GROUPS = (
 _ADDED_AT = 3  # sections of extras come before the time and the pay
 _OWN = ("The study", "Consent")
 _NOT_COLUMNS = ("pay", "licence")
-TRANSLATED = (("en", "English"), ("de", "Deutsch"))
+TRANSLATED = (
+    ("en", "English"),
+    ("de", "Deutsch"),
+    ("es", "Español (translation not reviewed)"),
+    ("fr", "Français (translation not reviewed)"),
+)
 _LABELS = {
     "slug": "Short name",
     "perspective": "Annotators answer",
