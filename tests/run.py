@@ -116,9 +116,12 @@ def on_postgres() -> str:
 
 
 def on_sqlite() -> Sequence[str]:
-    """The files that run on SQLite too, and without --all those that run there alone."""
+    """The files with tests that need SQLite or may differ there.
+
+    With --all also some others, and without it those that only compute.
+    """
     more = ALSO_ON_SQLITE if "--all" in sys.argv else marked("computed")
-    return [*DIFFERS_ON_SQLITE, *more]
+    return [*DIFFERS_ON_SQLITE, *marked("sqlite"), *more]
 
 
 def prepare() -> None:

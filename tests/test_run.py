@@ -44,6 +44,15 @@ def test_of_two_whole_ways_each_database_has_one_and_with_all_both(monkeypatch):
     assert both - one == {"test_demo.py"}
 
 
+@pytest.mark.parametrize("arguments", [[], ["--all"]])
+def test_tests_that_need_sqlite_are_in_its_lane(arguments, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["tests.run", *arguments])
+
+    assert {Path(file).resolve() for file in marked("sqlite")} <= {
+        Path(file).resolve() for file in on_sqlite()
+    }
+
+
 def test_what_only_computes_runs_on_sqlite_and_with_all_on_postgresql(monkeypatch):
     monkeypatch.setattr("sys.argv", ["tests.run"])
     assert on_postgres().endswith("and not computed")
