@@ -242,21 +242,26 @@ class Kind(Generic[Entry]):
         self._kind, self._at = kind, at
         self._of: tuple[Manifest, ...] | None = None
         self._places: list[tuple[Manifest, Placed]] = []
-        self._imported: dict[str, list[_Resolved[Entry]]] = {}
+        self._names: tuple[str, ...] = ()
+        # By the names of the extras that are on: a page of a participant asks twenty kinds.
+        self._lists: dict[frozenset[str], list[_Resolved[Entry]]] = {}
 
     def _read(self, is_on: Callable[[str], bool] = lambda extra: True) -> list[_Resolved[Entry]]:
         """The entries of the core and of extras that are on, in their order."""
         if self._of is not manifests():
-            self._of, self._imported = manifests(), {}
+            self._of, self._lists = manifests(), {}
             self._places = list(self._placed())
-        read: list[_Resolved[Entry]] = []
-        for manifest, place in self._places:
-            if manifest.extra.name == CORE or is_on(manifest.extra.name):
-                address = manifest.full(place.entry)
-                if address not in self._imported:
-                    self._imported[address] = list(_resolved(manifest, place))
-                read += self._imported[address]
-        return _in_order(read)
+            self._names = tuple({manifest.extra.name for manifest, _ in self._places} - {CORE})
+        on = frozenset(filter(is_on, self._names))
+        if on not in self._lists:
+            resolved = (
+                entry
+                for manifest, place in self._places
+                if manifest.extra.name in {CORE, *on}
+                for entry in _resolved(manifest, place)
+            )
+            self._lists[on] = _in_order(list(resolved))
+        return self._lists[on]
 
     def _placed(self) -> Iterator[tuple[Manifest, Placed]]:
         for manifest in manifests():
