@@ -27,18 +27,12 @@ def fill(form: str, **values: object) -> Text:
     ('People on 1,200 items.', [{'at': 10, 'text': '1,200', 'path': 'inputs.items'}])
     """
     parts: list[tuple[str, str]] = []
-    inner: list[Text] = []
     for literal, name, _, _ in Formatter().parse(form):
         parts.append((literal, ""))
         if name is not None:
             value = values[name]
-            inner += [value] if isinstance(value, Text) else []
             parts += value.parts if isinstance(value, Text) else [(str(value), "")]
-    return Text(
-        tuple(part for part in parts if part[0]),
-        tuple(each for text in inner for each in text.used),
-        tuple(each for text in inner for each in text.printed),
-    )
+    return Text(tuple(part for part in parts if part[0]))
 
 
 def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -418,36 +418,29 @@ class LengthSection(Section):
 
 def length_texts(report: ReportJson) -> dict[str, Text]:
     """A sentence for each rater whose errors favour one length, by “majority” or “judges.0”."""
-    level, found = level_of(report, LENGTH), {}
-    for name, test in members(report, LENGTH):
-        if holds(test, level):
-            who = str(test["who"])
-            found[who] = _lean(name, at(report, _RATERS.get(who, who)), test)
-    return found
-
-
-_RATERS = {MAJORITY: "human"}
-
-
-def _lean(name: str, side: ReportJson, test: ReportJson) -> Text:
-    """How often a side takes the longer response, and errs where each of the two is right."""
-    own = side["verbosity"]
-    of = Population("item", "with responses of different lengths", own["n"])
-    quantities = {
-        key: Quantity(key, key, "share", of, own[f"longer_{key}"]) for key in ("chosen", "true")
+    level = level_of(report, LENGTH)
+    return {
+        str(test["who"]): _lean(name, report, test)
+        for name, test in members(report, LENGTH)
+        if holds(test, level)
     }
+
+
+def _lean(name: str, report: ReportJson, test: ReportJson) -> Text:
+    """How often a side takes the longer response, and errs where each of the two is right."""
+    is_judge = test["who"] != MAJORITY
+    own = at(report, test["who"] if is_judge else "human")["verbosity"]
+    of = Population("item", "with responses of different lengths", own["n"])
+    quantities = {key: Quantity("share", of, own[f"longer_{key}"]) for key in ("chosen", "true")}
     for key in ("shorter", "longer"):
         part = own[f"right_when_{key}"]
         within = Population("item", n=part["n"])
-        quantities[key] = Quantity(
-            f"wrong_{key}", key, "share", within, 1 - part["correct"] / part["n"]
-        )
+        quantities[key] = Quantity("share", within, 1 - part["correct"] / part["n"])
     return say(
-        "{who} {leans} to the {side} response: wrong on {shorter} of {shorter.of} where the "
+        "{who} leans to the {side} response: wrong on {shorter} of {shorter.of} where the "
         "shorter one is right, and on {longer} of {longer.of} where the longer one is. The longer "
         "one was taken on {chosen} of {chosen.of}, and is right on {true}.",
-        who=Name(name) if test["who"] != MAJORITY else Words(name),
-        leans=Words("leans"),
+        who=Name(name) if is_judge else Words(name),
         side=Words("longer" if test["t"] > 0 else "shorter"),
         **quantities,
     )

@@ -7,7 +7,16 @@ import numpy as np
 
 from analysis.data.arrays import CHOICES, MISSING
 from analysis.data.verdicts import Ints
-from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, say
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Words,
+    clause,
+    joined,
+    say,
+)
 from analysis.report.report_json import Json
 from analysis.report.rules import LEVEL, MIN_COMPARED
 from analysis.report.section import ReportJson, Section, Sentence
@@ -26,18 +35,18 @@ MANY_REPEATED = 0.02
 def cautions(study: ReportedStudy) -> Json:
     """The entry of report.json: only what holds for the study."""
     followed = _followed(study)
-    named = {each["who"] for each in followed}
-    found: Json = {
+    named = {entry["who"] for entry in followed}
+    entries: Json = {
         "followed": followed,
-        "pasted": [each for each in _pasted(study) if each["who"] not in named],
+        "pasted": [entry for entry in _pasted(study) if entry["who"] not in named],
         "constant": _constant(study),
         "uneven": _uneven(study),
     }
     present = {item.key for item in study.data.items}
     repeated = sum({key, first} <= present for key, first in study.data.repeats.items())
     if repeated > MANY_REPEATED * len(present):
-        found["repeated"] = repeated
-    return {key: value for key, value in found.items() if value}
+        entries["repeated"] = repeated
+    return {key: value for key, value in entries.items() if value}
 
 
 def _followed(study: ReportedStudy) -> list[Json]:
@@ -46,10 +55,10 @@ def _followed(study: ReportedStudy) -> list[Json]:
     counts = study.votes.counts()
     for place in study.whole_runs:
         answer = study.judges[place].answer
-        found = follows_majority(counts, people.answer, np.where(answer < 2, answer, MISSING))
+        result = follows_majority(counts, people.answer, np.where(answer < 2, answer, MISSING))
         by_chance = LEVEL / len(study.whole_runs)
-        if found.n >= MIN_COMPARED and found.is_same and (found.p or 0.0) <= by_chance:
-            entry: Json = {"who": f"judges.{place}", "n": found.n, "split": found.split}
+        if result.n >= MIN_COMPARED and result.is_same and (result.p or 0.0) <= by_chance:
+            entry: Json = {"who": f"judges.{place}", "n": result.n, "split": result.split}
             out.append(entry | {"items": len(study.data.items)})
     return out
 
@@ -64,15 +73,15 @@ def _pasted(study: ReportedStudy) -> Iterator[Json]:
             np.bincount(votes.annotator[rows], minlength=votes.n_annotators)
             for rows in (both, both & (own == votes.choice))
         )
-        found = same_throughout(n, same, tests=len(study.whole_runs))
-        if found.p is not None and found.p <= LEVEL:
+        result = same_throughout(n, same, tests=len(study.whole_runs))
+        if result.p is not None and result.p <= LEVEL:
             yield {
                 "who": f"judges.{place}",
-                "people": int(found.people.size),
+                "people": int(result.people.size),
                 "among": int((n > 0).sum()),
-                "answers": found.items,
-                "fewest": found.fewest,
-                "others": {"n": found.others_items, "same": found.others_same},
+                "answers": result.items,
+                "fewest": result.fewest,
+                "others": {"n": result.others_items, "same": result.others_same},
             }
 
 
@@ -87,10 +96,10 @@ def _constant(study: ReportedStudy) -> list[Json]:
     sides = [(MAJORITY, study.people.correct, items)]
     sides.append((SINGLE, study.correct_alone, study.votes.item))
     sides += [(f"judges.{n}", study.judges[n].correct, items) for n in study.whole_runs]
-    found = [_beaten(who, correct, truth[item] == always) for who, correct, item in sides]
-    beaten = [each | {"answer": CHOICES[always]} for each in found if each]
-    is_many = any(each["who"] == MAJORITY for each in beaten)
-    return [each for each in beaten if each["who"] != SINGLE or not is_many]
+    tested = [_beaten(who, correct, truth[item] == always) for who, correct, item in sides]
+    beaten = [side | {"answer": CHOICES[always]} for side in tested if side]
+    is_many = any(side["who"] == MAJORITY for side in beaten)
+    return [side for side in beaten if side["who"] != SINGLE or not is_many]
 
 
 def _beaten(who: str, correct: Ints, constant: np.ndarray[Any, Any]) -> Json:
@@ -122,18 +131,18 @@ ALWAYS = {"r1": "Always response 1", "r2": "Always response 2", "tie": "Always a
 
 def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
     """The sentences, the most important first, each with its code."""
-    found: Mapping[str, Any] = report.get("cautions", {})
+    entries: Mapping[str, Any] = report.get("cautions", {})
     people = (
         "the only person" if report["human"].get("annotators") == 1 else "the majority of people"
     )
     name_of = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
-    for each in found.get("followed", ()):
-        yield "followed", _followed_text(name_of[each["who"]], people, each)
-    for each in found.get("pasted", ()):
-        yield "pasted", _pasted_text(name_of[each["who"]], each)
+    for entry in entries.get("followed", ()):
+        yield "followed", _followed_text(name_of[entry["who"]], people, entry)
+    for entry in entries.get("pasted", ()):
+        yield "pasted", _pasted_text(name_of[entry["who"]], entry)
     sides = name_of | {MAJORITY: people, SINGLE: "one person’s answer"}
-    yield from (("constant", text) for text in _constant_texts(sides, found.get("constant", ())))
-    if n := found.get("repeated"):
+    yield from (("constant", text) for text in _constant_texts(sides, entries.get("constant", ())))
+    if n := entries.get("repeated"):
         items = Population("item", n=n, among=report["inputs"]["items"])
         yield (
             "repeated",
@@ -143,15 +152,15 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
                 items=items,
             ),
         )
-    for each in found.get("uneven", ()):
-        yield "uneven", _uneven_text(each)
+    for entry in entries.get("uneven", ()):
+        yield "uneven", _uneven_text(entry)
 
 
-def _followed_text(name: str, people: str, found: Mapping[str, Any]) -> Text:
-    items = Population("item", "that both decided", found["n"], found["items"])
-    split = Population("item", n=found["split"])
+def _followed_text(name: str, people: str, entry: Mapping[str, Any]) -> Text:
+    items = Population("item", "that both decided", entry["n"], entry["items"])
+    split = Population("item", n=entry["split"])
     words = "{judge} gives the answer of {people} to all {items}"
-    if found["split"]:
+    if entry["split"]:
         words += ", also to the {split} on which people disagree"
     return say(
         words + ". If its answers were made from theirs, comparing them says nothing.",
@@ -162,13 +171,13 @@ def _followed_text(name: str, people: str, found: Mapping[str, Any]) -> Text:
     )
 
 
-def _pasted_text(name: str, found: Mapping[str, Any]) -> Text:
-    people = Population("person", n=found["people"], among=found["among"])
-    own = Population("answer", "of theirs", found["answers"])
-    others = Population("answer", n=found["others"]["n"])
-    share = found["others"]["same"] / found["others"]["n"]
-    same = Quantity("same", "agreement of the others", "share", others, share)
-    verb = Words("gives" if found["people"] == 1 else "give")
+def _pasted_text(name: str, entry: Mapping[str, Any]) -> Text:
+    people = Population("person", n=entry["people"], among=entry["among"])
+    own = Population("answer", "of theirs", entry["answers"])
+    others = Population("answer", n=entry["others"]["n"])
+    share = entry["others"]["same"] / entry["others"]["n"]
+    same = Quantity("share", others, share)
+    verb = Words("gives" if entry["people"] == 1 else "give")
     return say(
         "{people} {verb} the same answer as {judge} every time ({own.n}), others in {same} of "
         "{same.of}. Their answers may be copies.",
@@ -180,43 +189,31 @@ def _pasted_text(name: str, found: Mapping[str, Any]) -> Text:
     )
 
 
-def _constant_texts(sides: Mapping[str, str], found: list[Mapping[str, Any]]) -> Iterator[Text]:
+def _constant_texts(sides: Mapping[str, str], entries: list[Mapping[str, Any]]) -> Iterator[Text]:
     """One sentence for all sides that were scored on the same items."""
-    for n, kind in dict.fromkeys((each["n"], each["who"] == SINGLE) for each in found):
-        same = [each for each in found if (each["n"], each["who"] == SINGLE) == (n, kind)]
+    for n, kind in dict.fromkeys((side["n"], side["who"] == SINGLE) for side in entries):
+        same = [side for side in entries if (side["n"], side["who"] == SINGLE) == (n, kind)]
         of = Population("answer" if kind else "item", n=n)
 
         def share(count: int, of: Population = of) -> Quantity:
-            return Quantity("accuracy", "accuracy", "share", of, count / of.n)
+            return Quantity("share", of, count / of.n)
 
         parts = [
-            clause("{who} on {x}", who=Name(sides[each["who"]]), x=share(each["correct"]))
-            for each in same
+            clause("{who} on {x}", who=Name(sides[side["who"]]), x=share(side["correct"]))
+            for side in same
         ]
         yield say(
             "{always} would be right on {x} of {x.of}, {sides}.",
             always=Name(ALWAYS[same[0]["answer"]]),
             x=share(same[0]["constant"]),
-            sides=_joined(parts),
+            sides=joined(parts),
         )
 
 
-def _joined(parts: list[Text]) -> Text:
-    """Parts of a sentence with commas and “and”."""
-    found = parts[0]
-    for place, part in enumerate(parts[1:], start=2):
-        found = clause(
-            "{found} and {part}" if place == len(parts) else "{found}, {part}",
-            found=found,
-            part=part,
-        )
-    return found
-
-
-def _uneven_text(found: Mapping[str, Any]) -> Text:
-    largest = Population(found["of"], n=found["largest"], among=found["among"])
-    items = Population("item", n=found["n"])
-    share = Quantity("share", "share of items", "share", items, found["items"] / found["n"])
+def _uneven_text(entry: Mapping[str, Any]) -> Text:
+    largest = Population(entry["of"], n=entry["largest"], among=entry["among"])
+    items = Population("item", n=entry["n"])
+    share = Quantity("share", items, entry["items"] / entry["n"])
     return say(
         "{largest} {largest.has} {share} of {share.of}: results are mostly about them.",
         largest=largest,
@@ -230,8 +227,8 @@ class Cautions(Section):
     name = "cautions"
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        found = cautions(study)
-        return {"cautions": found} if found else {}
+        entries = cautions(study)
+        return {"cautions": entries} if entries else {}
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for code, text in caution_texts(report):
