@@ -26,6 +26,13 @@ from analysis.report.figures import (
 from analysis.report.render import render_document, shown
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import SMALL, TOO_SMALL
+from analysis.report.sections.accuracy.high_and_low import (
+    BAND_COLUMNS,
+    BAND_FIELDS,
+    BAND_NAMES,
+    BAND_NOTE,
+    BANDS,
+)
 from analysis.report.table_files import write_tables
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general
 from analysis.report.words import asked_name, points, run_name
@@ -43,7 +50,6 @@ AVERAGE = (
     f"Average: the unweighted mean over the data sets with at least {TOO_SMALL} answers in the "
     "cell."
 )
-PARTS = ("high", "low")
 
 
 def write_across(
@@ -62,8 +68,8 @@ def write_across(
         [result for result in results if _is_pooled(result) == wanted] for wanted in (False, True)
     )
     runs = common_runs(apart)
-    each, common = [data_table(report, n) for n, report in enumerate(apart)], common_table(runs)
-    tables = [table for table in (common, *each, *tables_across(results)) if table.rows]
+    data_sets, common = [data_table(r, n) for n, r in enumerate(apart)], common_table(runs)
+    tables = [table for table in (common, *data_sets, *tables_across(results)) if table.rows]
     figures = [figure] if (figure := forest(apart, runs)) else []
     folders = [*(report["study"]["slug"] for report in apart), *pooled_folders(len(pooled))]
     page, date = out / "report.html", clock.now().date()
@@ -108,10 +114,10 @@ def common_table(runs: Sequence[CommonRun]) -> Table:
             left_out = f"not in the mean: {run.missing[title]}" if title in run.missing else None
             ends = general["ci"], general["p"]
             rows.append([run.name, title, general["n"], general["value"], *ends, None, left_out])
-        if run.found is not None:
-            ends = run.found.ci, run.found.p
+        if run.combined is not None:
+            ends = run.combined.ci, run.combined.p
             apart = "differ" if run.p_apart_holm is not None and run.p_apart_holm <= 0.05 else None
-            mean = [run.name, "Mean of data sets", None, run.found.mean.value, *ends]
+            mean = [run.name, "Mean of data sets", None, run.combined.mean.value, *ends]
             rows.append([*mean, run.p_holm, apart and f"the data sets {apart}"])
     return Table(
         "common",
@@ -146,8 +152,8 @@ def forest(reports: Sequence[ReportJson], runs: Sequence[CommonRun]) -> Figure |
             if part["difference_general"]["value"] is not None
         ]
         colours, symbols = [JUDGES[0]] * len(rows), ["circle"] * len(rows)
-        if run.found is not None:
-            rows.append(("Mean of data sets", run.found.mean.value, run.found.ci))
+        if run.combined is not None:
+            rows.append(("Mean of data sets", run.combined.mean.value, run.combined.ci))
             colours, symbols = [*colours, REFERENCE], [*symbols, "diamond"]
         if rows:
             panels.append(_forest_panel(run.name, rows, colours, symbols))
@@ -213,13 +219,13 @@ def data_table(report: ReportJson, number: int) -> Table:
     majority, versus_of = report["human"]["majority"], {v["run"]: v for v in report["comparison"]}
     single = {**report["human"]["individual"], "ci": None}
     rows = [
-        [name, in_general(side), *(_band(side, band) for band in PARTS), None, None, None]
+        [name, in_general(side), *(_band(side, band) for band in BANDS), None, None, None]
         for name, side in (("People, majority", majority),)
         if majority["n"]
     ]
     if single["n"]:
         rows.append(
-            ["One person", single, *(_band(single, band) for band in PARTS), None, None, None]
+            ["One person", single, *(_band(single, band) for band in BANDS), None, None, None]
         )
     for judge in report["judges"]:
         if judge["features"] == "all":
@@ -228,7 +234,7 @@ def data_table(report: ReportJson, number: int) -> Table:
                 [
                     run_name(judge, [j for j in report["judges"] if j["features"] == "all"]),
                     in_general(judge),
-                    *(_band(judge, band) for band in PARTS),
+                    *(_band(judge, band) for band in BANDS),
                     general["value"],
                     general["ci"],
                     general["p_holm"],
@@ -256,8 +262,8 @@ def data_table(report: ReportJson, number: int) -> Table:
 
 def _band(side: Mapping[str, Any], band: str) -> ShownCell:
     """An accuracy at high or low certainty; without an interval where the report has none."""
-    found: ShownCell = side[band]
-    return {**found, "ci": found.get("clusters", {}).get("ci")}
+    accuracy: ShownCell = side[band]
+    return {**accuracy, "ci": accuracy.get("clusters", {}).get("ci")}
 
 
 def _is_pooled(report: ReportJson) -> bool:
@@ -323,11 +329,11 @@ def table_2(reports: Sequence[ReportJson]) -> Table:
     def cells(report: ReportJson) -> list[ShownCell]:
         sides = _certain(report)
         return [
-            in_general(sides[r][part]) if r in sides else NOTHING for r in raters for part in PARTS
+            in_general(sides[r][part]) if r in sides else NOTHING for r in raters for part in BANDS
         ]
 
     rows: list[list[Any]] = [[report["study"]["title"], *cells(report)] for report in apart]
-    names = [f"{rater} ({part})" for rater in raters for part in PARTS]
+    names = [f"{rater} ({part})" for rater in raters for part in BANDS]
     of_data_sets = zip(*(cells(report) for report in apart), strict=True)
     averaged = dict(zip(names, of_data_sets, strict=True))
     rows.append(["Average", *map(_average, averaged.values())])
@@ -346,8 +352,8 @@ def table_2(reports: Sequence[ReportJson]) -> Table:
 
 def _raters(reports: Sequence[ReportJson], settings: Sequence[str]) -> list[str]:
     """All raters, annotators first, in the order of the data sets."""
-    found = [rater for r in reports for setting in settings for rater in _sides(r, setting)]
-    return sorted(dict.fromkeys(found), key=lambda rater: rater != "People")
+    raters = [rater for r in reports for setting in settings for rater in _sides(r, setting)]
+    return sorted(dict.fromkeys(raters), key=lambda rater: rater != "People")
 
 
 def _sides(report: ReportJson, setting: str) -> dict[str, ShownCell]:
@@ -407,28 +413,25 @@ def _alone(accuracy: float | None, *, small: bool = False) -> ShownCell:
     return {"accuracy": accuracy, "n": None, "correct": None, "ci": None, "small": small}
 
 
-EQUAL = {"high": "both certain", "low": "neither certain"}
-
-
 def by_band(reports: Sequence[ReportJson]) -> Table:
     """The comparisons of runs that saw the whole persona, with Holm's p over all studies."""
-    found = [
+    compared = [
         (report, versus, band)
         for report in reports
         for versus in report["comparison"]
-        for band in PARTS
+        for band in BANDS
         if versus["features"] == "all"
     ]
-    adjusted = holm([versus["by_band"][band]["p"] for _, versus, band in found])
+    adjusted = holm([versus["by_band"][band]["p"] for _, versus, band in compared])
     rows = [
         [
             report["study"]["title"],
             run_name(versus, report["comparison"]),
-            EQUAL[band],
-            *(versus["by_band"][band][key] for key in ("n", "difference", "ci", "b", "c", "p")),
+            BAND_NAMES[band],
+            *(versus["by_band"][band][key] for key in BAND_FIELDS),
             p,
         ]
-        for (report, versus, band), p in zip(found, adjusted, strict=True)
+        for (report, versus, band), p in zip(compared, adjusted, strict=True)
         if versus["by_band"][band]["n"]
     ]
     return Table(
@@ -437,17 +440,9 @@ def by_band(reports: Sequence[ReportJson]) -> Table:
         (
             TableColumn("Data"),
             TableColumn("Run"),
-            TableColumn("Items where"),
-            TableColumn("Items", "count"),
-            TableColumn("Difference", "points"),
-            TableColumn("95 % interval", "points_range"),
-            TableColumn("Only judge right", "count"),
-            TableColumn("Only people right", "count"),
-            TableColumn("McNemar p", "p"),
+            *BAND_COLUMNS,
             TableColumn("Holm p, all data", "p"),
         ),
         rows,
-        "Paired, on items where both sides are at or above the threshold, or both below it. "
-        "Tango's intervals and McNemar's tests hold for these annotators only. Holm: adjusted over "
-        "every judge and both bands, of every study in this table.",
+        f"{BAND_NOTE}, of every study in this table.",
     )

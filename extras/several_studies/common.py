@@ -68,14 +68,14 @@ class CommonRun:
     """A judge that was asked in one setting on several data sets.
 
     `parts` has the comparison with people of each data set, by its title; `missing` says why others
-    are not in the test. `found` is None with fewer than two; `p_holm` and `p_apart_holm` are
+    are not in the test. `combined` is None with fewer than two; `p_holm` and `p_apart_holm` are
     adjusted over all runs of the page.
     """
 
     name: str
     parts: Mapping[str, Mapping[str, Any]]
     missing: Mapping[str, str]
-    found: OverDataSets | None
+    combined: OverDataSets | None
     p_holm: float | None = None
     p_apart_holm: float | None = None
 
@@ -86,16 +86,16 @@ class CommonRun:
     @property
     def sentence(self) -> str:
         """What the test shows, with everything that it is about."""
-        found = self.found
-        if found is None or self.p_holm is None or self.p_apart_holm is None:
+        combined = self.combined
+        if combined is None or self.p_holm is None or self.p_apart_holm is None:
             why = "; ".join(f"{title}: {words}" for title, words in self.missing.items())
             return f"{self.name}: fewer than two data sets can be compared ({why})."
-        low, high = (f"{100 * end:+.1f}".replace("-", "−") for end in found.ci)
-        size = f"{abs(100 * found.mean.value):.1f} points"
+        low, high = (f"{100 * end:+.1f}".replace("-", "−") for end in combined.ci)
+        size = f"{abs(100 * combined.mean.value):.1f} points"
         if self.p_holm > LEVEL:
             words = "nothing shows that it is right more or less often than the majority of people"
         else:
-            side = "more" if found.mean.value > 0 else "less"
+            side = "more" if combined.mean.value > 0 else "less"
             words = f"it is right {side} often than the majority of people, by {size}"
         where = f"Averaged over {listed(self.tested)}"
         apart = (
@@ -119,16 +119,16 @@ def common_runs(reports: Sequence[ReportJson]) -> list[CommonRun]:
                 # Of two runs that were asked alike, the first counts.
                 by_run.setdefault(key, {}).setdefault(title, versus)
     settings = {setting for (_, setting), parts in by_run.items() if len(parts) > 1}
-    made = [
+    runs = [
         _common(name if len(settings) == 1 else f"{name} ({setting})", parts)
         for (name, setting), parts in by_run.items()
         if len(parts) > 1
     ]
-    over = holm([run.found.p if run.found else None for run in made])
-    apart = holm([run.found.p_apart if run.found else None for run in made])
+    over = holm([run.combined.p if run.combined else None for run in runs])
+    apart = holm([run.combined.p_apart if run.combined else None for run in runs])
     return [
-        CommonRun(run.name, run.parts, run.missing, run.found, p, p_apart)
-        for run, p, p_apart in zip(made, over, apart, strict=True)
+        CommonRun(run.name, run.parts, run.missing, run.combined, p, p_apart)
+        for run, p, p_apart in zip(runs, over, apart, strict=True)
     ]
 
 

@@ -81,7 +81,7 @@ def test_a_judge_that_is_worse_everywhere_is_said_to_be_worse_on_average():
 
     [run] = common_runs(reports)
 
-    assert run.found.mean.value == pytest.approx(-0.1)
+    assert run.combined.mean.value == pytest.approx(-0.1)
     assert run.sentence.startswith(
         "gpt. Averaged over PR, EC and PRISM, it is right less often than the majority of people, "
         "by 10.0 points (95 % interval −12."
@@ -109,7 +109,7 @@ def test_several_judges_share_the_level_and_a_judge_of_one_data_set_is_not_teste
     runs = common_runs(reports)
 
     assert [run.name for run in runs] == [f"judge {n}" for n in range(10)]
-    assert {round(run.p_holm / run.found.p, 6) for run in runs} == {10.0}
+    assert {round(run.p_holm / run.combined.p, 6) for run in runs} == {10.0}
 
 
 def test_a_data_set_without_an_interval_is_shown_and_named_but_not_in_the_mean():
@@ -123,9 +123,9 @@ def test_a_data_set_without_an_interval_is_shown_and_named_but_not_in_the_mean()
     [alone] = common_runs(reports[:2])
 
     assert run.tested == ["EC", "PRISM"]
-    assert run.found.mean.value == pytest.approx(0.15)
+    assert run.combined.mean.value == pytest.approx(0.15)
     assert common_table([run]).rows[0][-1].startswith("not in the mean: people too few")
-    assert alone.found is None
+    assert alone.combined is None
     assert "fewer than two data sets can be compared (PR: people too few" in alone.sentence
 
 
