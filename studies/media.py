@@ -97,7 +97,7 @@ def media_types(study: "Study") -> list[str]:
     """The media types of the files of a study, in order; read once, for all runs of a plan."""
     memory = vars(study)
     if "media_types" not in memory:
-        memory["media_types"] = next((keeper.types(study) for keeper in _KEEPERS.of(study)), [])
+        memory["media_types"] = next((own.types(study) for own in _KEEPERS.of(study)), [])
     types: list[str] = memory["media_types"]
     return types
 
@@ -137,9 +137,9 @@ def file_name(sha256: str, kind: str) -> str:
 def as_given(media: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Stored pictures and sounds as the item format names them."""
     return [
-        {"file": file_name(each["sha256"], each["type"])}
-        | {name: each[name] for name in _OWN if each.get(name)}
-        for each in media
+        {"file": file_name(medium["sha256"], medium["type"])}
+        | {name: medium[name] for name in _OWN if medium.get(name)}
+        for medium in media
     ]
 
 

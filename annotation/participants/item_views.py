@@ -116,7 +116,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         annotator = with_agreed_terms(admission.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
     try:
-        entered = answers.EnteredAnswer(
+        answer = answers.EnteredAnswer(
             position=position,
             shown_at=token.shown_at,
             earlier_ms=token.earlier_ms,
@@ -124,7 +124,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
             **form.cleaned_data,
         )
         answers.record_answer(
-            annotator=annotator, assignment_id=token.assignment_id, entered=entered
+            annotator=annotator, assignment_id=token.assignment_id, entered=answer
         )
     except Assignment.DoesNotExist:
         raise Http404("no such assignment at this position") from None

@@ -72,7 +72,7 @@ _FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WEBP"}
 
 
 def clean_png(data: bytes) -> bytes:
-    found, exif = [], b""
+    chunks, exif = [], b""
     for name, whole in _png_chunks(data):
         if name == b"acTL":
             raise _moves()
@@ -81,9 +81,9 @@ def clean_png(data: bytes) -> bytes:
         if name == b"eXIf":
             exif = whole[8:-4]
         if name in _SHOWN_IN_PNG:
-            found.append(whole)
+            chunks.append(whole)
     _check_upright(exif)
-    return PNG + b"".join(found)
+    return PNG + b"".join(chunks)
 
 
 def _png_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -99,7 +99,7 @@ def _png_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def clean_jpeg(data: bytes) -> bytes:
-    found, exif = [data[:2]], b""
+    chunks, exif = [data[:2]], b""
     for marker, whole in _jpeg_segments(data):
         content = whole[4:]
         if marker in _FRAMES:
@@ -107,9 +107,9 @@ def clean_jpeg(data: bytes) -> bytes:
         if marker == 0xE1 and content.startswith(_EXIF):
             exif = content.removeprefix(_EXIF)
         if _is_shown_in_jpeg(marker, content):
-            found.append(whole)
+            chunks.append(whole)
     _check_upright(exif)
-    return b"".join(found)
+    return b"".join(chunks)
 
 
 def _is_shown_in_jpeg(marker: int, content: bytes) -> bool:
@@ -146,7 +146,7 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def clean_webp(data: bytes) -> bytes:
-    found, exif = [], b""
+    chunks, exif = [], b""
     for name, content in chunks_of(data):
         if name in (b"ANIM", b"ANMF"):
             raise _moves()
@@ -161,9 +161,9 @@ def clean_webp(data: bytes) -> bytes:
             bits = int.from_bytes(content[1:5], "little")
             _check_size(1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
         if name in _SHOWN_IN_WEBP:
-            found.append((name, content))
+            chunks.append((name, content))
     _check_upright(exif)
-    return riff(WEBP, found)
+    return riff(WEBP, chunks)
 
 
 def size_of(data: bytes, kind: str) -> tuple[int, int]:
@@ -196,10 +196,10 @@ def _check_upright(exif: bytes) -> None:
         return
     from PIL import Image
 
-    found = Image.Exif()
+    tags = Image.Exif()
     try:
-        found.load(_EXIF + exif)
-        turned = found.get(_ORIENTATION, 1)
+        tags.load(_EXIF + exif)
+        turned = tags.get(_ORIENTATION, 1)
     except Exception:  # noqa: BLE001 - unreadable notes are left out
         return
     if turned not in (0, 1):

@@ -51,10 +51,10 @@ class Delivered:
                 self._known[name] = self._read(name)
             except BadMedia as error:
                 self._known[name] = error
-        found = self._known[name]
-        if isinstance(found, BadMedia):
-            raise BadMedia(found.message, found.remedy)
-        return found
+        facts = self._known[name]
+        if isinstance(facts, BadMedia):
+            raise BadMedia(facts.message, facts.remedy)
+        return facts
 
     def contents(self) -> Iterator[tuple[Mapping[str, Any], bytes]]:
         """The facts and bytes of each accepted file, once."""

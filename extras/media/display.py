@@ -13,23 +13,23 @@ from studies.media import ShownMedia
 _TEMPLATE = "participants/media.html"
 
 
-def html(shown: ShownMedia) -> SafeString:
+def html(group: ShownMedia) -> SafeString:
     """The pictures and sounds of a response or question."""
-    files = [_file(each, shown) for each in shown.media]
-    return render_to_string(_TEMPLATE, {"media": files, "lang": shown.lang})
+    files = [_file(medium, group) for medium in group.media]
+    return render_to_string(_TEMPLATE, {"media": files, "lang": group.lang})
 
 
-def _file(each: Mapping[str, Any], shown: ShownMedia) -> dict[str, Any]:
+def _file(medium: Mapping[str, Any], group: ShownMedia) -> dict[str, Any]:
     """A file for the template: `words` describe it, or `reason` says why nothing does."""
-    if shown.to_participants:
-        url = address("shown_media:file", shown.slug, each["sha256"])
+    if group.to_participants:
+        url = address("shown_media:file", group.slug, medium["sha256"])
     else:
-        url = reverse("media:file", args=[shown.slug, each["sha256"]])
+        url = reverse("media:file", args=[group.slug, medium["sha256"]])
     return {
         "url": url,
-        "is_picture": each["type"].startswith("image/"),
-        "words": each.get("description", ""),
-        "reason": each.get("no_description", ""),
-        "width": each.get("width"),
-        "height": each.get("height"),
+        "is_picture": medium["type"].startswith("image/"),
+        "words": medium.get("description", ""),
+        "reason": medium.get("no_description", ""),
+        "width": medium.get("width"),
+        "height": medium.get("height"),
     }

@@ -63,7 +63,8 @@ def forget_unused(study: Study) -> None:
     if not files:
         return
     items = Item.everything.filter(study=study).only("media", "r1", "r2", "option_set")
-    used = {each["sha256"] for item in items.iterator(chunk_size=_CHUNK) for each in item.all_media}
+    rows = items.iterator(chunk_size=_CHUNK)
+    used = {medium["sha256"] for item in rows for medium in item.all_media}
     unused = [file for file in files if file.sha256 not in used]
     MediaFile.objects.filter(pk__in=[file.pk for file in unused]).delete()
     folders = [folder_of(file) for file in unused]

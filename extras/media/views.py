@@ -48,17 +48,17 @@ def to_participants(request: HttpRequest, slug: str, sha256: str) -> HttpRespons
 
 def _was_given(annotator: Annotator, sha256: str) -> bool:
     """Whether one of the annotator's items or a practice item shows the file."""
-    shown = [again.items(annotator) for again in AGAIN.of(annotator.study)]
+    item_sets = [again.items(annotator) for again in AGAIN.of(annotator.study)]
     if annotator.study.state != Study.State.CLOSED and step_of(annotator) in _STEPS:
-        shown.append(Item.everything.filter(assignments__annotator=annotator))
+        item_sets.append(Item.everything.filter(assignments__annotator=annotator))
         practice = Item.everything.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
-        shown.append(practice)
+        item_sets.append(practice)
     whole = annotator.study.shows_whole_sets
     return any(
-        each["sha256"] == sha256
-        for found in shown
-        for item in found.only("media", "r1", "r2", "option_set")
-        for each in (item.all_media if whole else item.shown_media)
+        medium["sha256"] == sha256
+        for items in item_sets
+        for item in items.only("media", "r1", "r2", "option_set")
+        for medium in (item.all_media if whole else item.shown_media)
     )
 
 

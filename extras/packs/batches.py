@@ -203,7 +203,9 @@ def _poll(pack: Pack, run: JudgeRun, client: BatchClient) -> None:
     Pack.objects.filter(pk=pack.pk).update(answered=answered)
     if batch.status == "failed":
         problems = (batch.errors.data if batch.errors else None) or []
-        reason = short("; ".join(str(each.message) for each in problems)) or "it did not say why"
+        reason = (
+            short("; ".join(str(problem.message) for problem in problems)) or "it did not say why"
+        )
         raise BatchError(f"The provider refused the batch: {reason}.", is_final=True)
     if batch.status in _ENDED:
         _collect(pack, run, client, batch)

@@ -57,7 +57,7 @@ def lease_questions(
     if is_one_file:
         questions = questions[: _count_in_one_file(questions, parameters)]
     rows = _rows_of(run, pack, judgments)
-    openings = [rows.opening(each, each.attempts + 1, parameters) for each in questions]
+    openings = [rows.opening(one, one.attempts + 1, parameters) for one in questions]
     openings = openings[: _count_in_budget(openings, room_of(run.pk))]
     if store_rows(openings):
         raise BadRun(NO_ROOM)
@@ -117,12 +117,14 @@ def length_of(question: JudgeQuestion, parameters: Parameters) -> int:
     """The length of a line in bytes, without reading its pictures and sounds."""
 
     def without_bytes(message: Message) -> Message:
-        return replace(message, media=tuple(replace(each, load=bytes) for each in message.media))
+        return replace(
+            message, media=tuple(replace(medium, load=bytes) for medium in message.media)
+        )
 
     messages = tuple(without_bytes(message) for message in question.messages)
     line = line_of("x" * 64, replace(question, messages=messages), parameters)
-    media = (each for message in question.asking for each in message.media)
-    return len(line) + sum(4 * ceil(each.size / 3) for each in media)
+    media = (medium for message in question.asking for medium in message.media)
+    return len(line) + sum(4 * ceil(medium.size / 3) for medium in media)
 
 
 def line_of(name: str, question: JudgeQuestion, parameters: Parameters) -> bytes:
@@ -165,7 +167,7 @@ def open_requests(
         held.filter(pk__gt=last).select_related("item__persona").order_by("pk")[:PORTION]
     ):
         last = some[-1].pk
-        wanted = [each for each in some if among is None or each.pk in among]
+        wanted = [one for one in some if among is None or one.pk in among]
         questions = questions_of(run, wanted)
         sent = sent_parameters(questions)
         yield [
@@ -191,16 +193,16 @@ def sent_parameters(questions: Iterable[JudgeQuestion]) -> dict[int, Parameters]
     rows = attempts.values_list("judgment", "number", "sent_with__sha256")
     hashes = {judgment: sha256 for judgment, number, sha256 in rows if number == last[judgment]}
     known = SentParameters.objects.filter(sha256__in=set(hashes.values()))
-    found = {row.sha256: Parameters(row.parameters) for row in known}
-    return {judgment: found[sha256] for judgment, sha256 in hashes.items()}
+    parameters = {row.sha256: Parameters(row.parameters) for row in known}
+    return {judgment: parameters[sha256] for judgment, sha256 in hashes.items()}
 
 
 def close_open(run: JudgeRun, pack: Pack, end: AttemptEnd) -> int:
     """End the requests of a pack that have no reply; return how many."""
     closed = 0
     for requests in open_requests(run, pack):
-        rows = _rows_of(run, pack, [each.judgment for each in requests])
-        questions = [each.question for each in requests]
+        rows = _rows_of(run, pack, [request.judgment for request in requests])
+        questions = [request.question for request in requests]
         store_rows([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
         closed += len(requests)
     run_states.release(Judgment.objects.filter(lease=pack.public_id))
@@ -246,7 +248,7 @@ class ReplyStore:
         if pack.submitted_at is not None:
             milliseconds = int((clock.now() - pack.submitted_at).total_seconds() * 1000)
         for requests in open_requests(self._run, pack, among=replies):
-            rows = _rows_of(self._run, pack, [each.judgment for each in requests])
+            rows = _rows_of(self._run, pack, [request.judgment for request in requests])
             closings = []
             for request in requests:
                 question, reply = request.question, replies[request.question.id]
@@ -257,7 +259,7 @@ class ReplyStore:
                 end = replace(end, latency_ms=milliseconds)
                 closings.append(rows.closing(question, question.attempts, end, count, answer))
             store_rows(closings)
-            asked = [each.judgment.pk for each in requests]
+            asked = [request.judgment.pk for request in requests]
             run_states.release(Judgment.objects.filter(pk__in=asked, lease=pack.public_id))
             on_stored(len(requests))
 

@@ -44,10 +44,10 @@ class CustomId:
     @classmethod
     def read(cls, text: str) -> Self | None:
         """The parts of a name; None if it is not from a pack."""
-        found = _NAME.fullmatch(text)
-        if found is None:
+        parts = _NAME.fullmatch(text)
+        if parts is None:
             return None
-        return cls(found[1], int(found[2]), int(found[3]), found[4])
+        return cls(parts[1], int(parts[2]), int(parts[3]), parts[4])
 
     def __str__(self) -> str:
         return f"{self.run}-{self.judgment}-{self.attempt}-{self.prompt}"

@@ -88,10 +88,10 @@ def import_raw(
             record(study, "replies imported", user=user, runs=[*stored], new=len(new))
     return RawImport(
         runs=tuple(stored),
-        decided=sum(each.decided for each in stored.values()),
-        again=sum(each.again for each in stored.values()),
+        decided=sum(run.decided for run in stored.values()),
+        again=sum(run.again for run in stored.values()),
         known=known,
-        missing=sum(each.missing for each in stored.values()),
+        missing=sum(run.missing for run in stored.values()),
     )
 
 
@@ -100,11 +100,11 @@ def _read(files: Sequence[File]) -> list[RawReply]:
     replies: list[RawReply] = []
     faults = Faults()
     for file in files:
-        for found in read_file(file):
-            if isinstance(found, Fault):
-                faults.append(found)
+        for line in read_file(file):
+            if isinstance(line, Fault):
+                faults.append(line)
             else:
-                replies.append(found)
+                replies.append(line)
     if faults:
         raise Refused(faults)
     return replies
@@ -165,7 +165,7 @@ def _matched(study: Study, replies: Sequence[RawReply]) -> tuple[dict[int, RawRe
             judgment__in=ids[start : start + PORTION], judgment__run__in=packs.values("run")
         )
         rows = map(_Asked._make, some.values_list(*_COLUMNS))
-        asked |= {(each.judgment, each.number): each for each in rows}
+        asked |= {(row.judgment, row.number): row for row in rows}
     seen: dict[CustomId, RawReply] = {}
     new: dict[int, RawReply] = {}
     known, faults = 0, Faults()

@@ -91,7 +91,7 @@ def order_notes(report: ReportJson) -> Iterator[str]:
         yield from order_words(judge_name(report, index), report["judges"][index])
 
 
-SHOWN_CAVEATS = 4
+SHOWN_CAVEATS = 3
 # A judge that refused at least this share of its items is named.
 MANY_REFUSED = 0.2
 # Two judges that give this many items the same answers, and no other, are named.
@@ -104,11 +104,11 @@ Caveat = Callable[[ReportJson], str]
 
 def _cautions(report: ReportJson) -> list[str]:
     """What would mislead if it were missing; most studies have none."""
-    found = [str(text) for _, text in caution_texts(report)]
+    sentences = [str(text) for _, text in caution_texts(report)]
     if "run" in report["headline"]:
         text = length_texts(report).get(f"judges.{headline_run(report)}")
-        found += [str(text)] if text else []
-    return found
+        sentences += [str(text)] if text else []
+    return sentences
 
 
 def _chosen_late(report: ReportJson) -> str:
@@ -231,10 +231,10 @@ CAVEATS: tuple[Caveat, ...] = (
 
 
 def caveats_of(report: ReportJson) -> list[str]:
-    """At most four, of which cautions about this study come before those about most studies."""
+    """At most three, and one more if there are cautions, which come first."""
     usual = [sentence for caveat in CAVEATS if (sentence := caveat(report))]
-    cautions = _cautions(report)[: SHOWN_CAVEATS - 1]
-    return [*cautions, *usual][: SHOWN_CAVEATS if cautions else SHOWN_CAVEATS - 1]
+    cautions = _cautions(report)[:SHOWN_CAVEATS]
+    return [*cautions, *usual][: SHOWN_CAVEATS + bool(cautions)]
 
 
 # Above this multiple of the present size, more data are not realistic advice.

@@ -41,24 +41,24 @@ def same_throughout(n: npt.ArrayLike, same: npt.ArrayLike, *, tests: int = 1) ->
     Only people for whom that is below .005 count; their number is compared with a Poisson variable
     of the sum of these probabilities.
 
-    >>> found = same_throughout([30] * 12, [30, 30, 20, 21, 19, 22, 20, 18, 21, 20, 19, 23])
-    >>> found.people.tolist(), found.fewest, found.p < 0.001
+    >>> copies = same_throughout([30] * 12, [30, 30, 20, 21, 19, 22, 20, 18, 21, 20, 19, 23])
+    >>> copies.people.tolist(), copies.fewest, copies.p < 0.001
     ([0, 1], 30, True)
     """
     counts = np.asarray(n, dtype=np.int64)
     equal = np.asarray(same, dtype=np.int64)
     others = (counts > 1) & (equal < counts)
     size, agreed = counts[others], equal[others]
-    found, p = np.flatnonzero((counts >= FEWEST_SAME) & (equal == counts)), None
-    if found.size and others.sum() >= FEWEST_OTHERS:
+    people, p = np.flatnonzero((counts >= FEWEST_SAME) & (equal == counts)), None
+    if people.size and others.sum() >= FEWEST_OTHERS:
         chance = np.where(counts >= FEWEST_SAME, _all_same(counts, size, agreed), 1.0)
         unlikely = chance < UNLIKELY
-        found = found[unlikely[found]]
-        p = min(float(gammainc(found.size, chance[unlikely].sum())) * tests, 1.0)
+        people = people[unlikely[people]]
+        p = min(float(gammainc(people.size, chance[unlikely].sum())) * tests, 1.0)
     return SameThroughout(
-        found,
-        int(counts[found].sum()),
-        int(counts[found].min(initial=counts.max(initial=0))),
+        people,
+        int(counts[people].sum()),
+        int(counts[people].min(initial=counts.max(initial=0))),
         int(size.sum()),
         int(agreed.sum()),
         p,
@@ -78,8 +78,8 @@ def _all_same(items: IntArray, size: IntArray, agreed: IntArray) -> FloatArray:
     rho = (between - within) / spread if spread > 0 else 0.0
     rho = min(max(rho, 0.01), 0.9)  # the moments are noisy, and people never all alike
     a, b = mean * (1 / rho - 1), (1 - mean) * (1 / rho - 1)
-    found: FloatArray = np.exp(betaln(a + items, b) - betaln(a, b))
-    return found
+    chance: FloatArray = np.exp(betaln(a + items, b) - betaln(a, b))
+    return chance
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def follows_majority(
     over items is the probability that somebody who is always right agrees with every majority.
 
     >>> votes = np.tile([[2, 1], [1, 2]], (20, 1))
-    >>> found = follows_majority(votes, votes.argmax(axis=1), votes.argmax(axis=1))
-    >>> found.n, found.is_same, found.split, found.p < 1e-6
+    >>> judge = follows_majority(votes, votes.argmax(axis=1), votes.argmax(axis=1))
+    >>> judge.n, judge.is_same, judge.split, judge.p < 1e-6
     (40, True, 40, True)
     """
     votes = np.asarray(counts, dtype=np.int64)
