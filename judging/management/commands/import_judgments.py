@@ -48,6 +48,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         paths: list[Path] = options["files"]
+        may_skip = False  # raw replies are read all or not at all
         try:
             for delivery in deliveries.MORE:
                 if told := delivery.read(study, paths, options):
@@ -59,6 +60,7 @@ class Command(BaseCommand):
                 raise CommandError("Name the judge with --judge.")
             if len(paths) > 1:
                 raise CommandError("Import one file of judgments at a time.")
+            may_skip = True
             result = import_judgments(
                 study_id=study.pk,
                 file=replace(file_at(paths[0]), encoding=options["encoding"]),
@@ -74,7 +76,7 @@ class Command(BaseCommand):
         except (StudyError, JudgingError) as error:
             words = error.worded(option_name) if isinstance(error, FieldError) else str(error)
             names = ", ".join(str(path) for path in paths)
-            if isinstance(error, Refused):
+            if may_skip and isinstance(error, Refused):
                 words += skip_hint(error, options)
             raise CommandError(f"{names}: {words}") from error
         for sentence in turned_on_since(study):

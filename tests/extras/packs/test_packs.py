@@ -511,6 +511,9 @@ def test_the_commands_write_a_pack_and_read_its_replies(study, judge, server, tm
     }.items():
         with pytest.raises(CommandError, match=words):
             call_command("import_judgments", study.slug, *files, *options)
+    with pytest.raises(CommandError, match="not replies") as refused:
+        call_command("import_judgments", study.slug, str(pack / "requests.jsonl"), "--raw")
+    assert "--skip-faulty" not in str(refused.value)
     to_pack = ("--judge", "judge", "--pack", str(tmp_path / "other"))
     for options, words in {
         ("--probe",): "--pack asks nothing here, so --probe cannot",
