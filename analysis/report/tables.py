@@ -212,8 +212,12 @@ def in_general(side: Mapping[str, Any]) -> Mapping[str, Any]:
     It allows for people, personas and questions in common and, for the best of several runs, for
     this choice.
     """
-    found = side["clusters"]
-    return {**side, "ci": found.get("ci_as_best") or found["ci"]}
+    return {**side, "ci": interval_of(side["clusters"])}
+
+
+def interval_of(general: Mapping[str, Any]) -> Any:
+    """The one interval of an accuracy or a difference in the report; None if it has none."""
+    return general.get("ci_as_best") or general["ci"]
 
 
 def without_interval(side: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -34,8 +34,15 @@ from analysis.report.sections.accuracy.high_and_low import (
     BANDS,
 )
 from analysis.report.table_files import write_tables
-from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general
-from analysis.report.words import asked_name, points, run_name
+from analysis.report.tables import (
+    CONDITIONAL,
+    Table,
+    TableColumn,
+    in_general,
+    interval_of,
+    without_interval,
+)
+from analysis.report.words import asked_name, number_of, points, run_name
 from analysis.stats.core.multiplicity import holm
 from extras.several_studies.common import CommonRun, common_runs
 from studies.statements import clock
@@ -112,7 +119,7 @@ def common_table(runs: Sequence[CommonRun]) -> Table:
         for title, part in run.parts.items():
             general = part["difference_general"]
             left_out = f"not in the mean: {run.missing[title]}" if title in run.missing else None
-            ends = general["ci"], general["p"]
+            ends = interval_of(general), general["p"]
             rows.append([run.name, title, general["n"], general["value"], *ends, None, left_out])
         if run.combined is not None:
             ends = run.combined.ci, run.combined.p
@@ -147,9 +154,9 @@ def forest(reports: Sequence[ReportJson], runs: Sequence[CommonRun]) -> Figure |
     panels = []
     for run in runs:
         rows = [
-            (title, part["difference_general"]["value"], part["difference_general"]["ci"])
+            (title, general["value"], interval_of(general))
             for title, part in run.parts.items()
-            if part["difference_general"]["value"] is not None
+            if (general := part["difference_general"])["value"] is not None
         ]
         colours, symbols = [JUDGES[0]] * len(rows), ["circle"] * len(rows)
         if run.combined is not None:
@@ -214,49 +221,49 @@ def _forest_panel(
     )
 
 
+_VERSUS = (
+    TableColumn("Difference", "points", "Minus the majority, common items"),
+    TableColumn("95 % interval", "points_range", "Minus the majority, common items"),
+    TableColumn("Holm p", "p", "Minus the majority, common items"),
+)
+
+
 def data_table(report: ReportJson, number: int) -> Table:
     """One data set: its people and its runs with the whole persona, overall and by certainty."""
-    majority, versus_of = report["human"]["majority"], {v["run"]: v for v in report["comparison"]}
-    single = {**report["human"]["individual"], "ci": None}
-    rows = [
-        [name, in_general(side), *(_band(side, band) for band in BANDS), None, None, None]
-        for name, side in (("People, majority", majority),)
-        if majority["n"]
-    ]
-    if single["n"]:
-        rows.append(
-            ["One person", single, *(_band(single, band) for band in BANDS), None, None, None]
-        )
-    for judge in report["judges"]:
-        if judge["features"] == "all":
-            general = versus_of[judge["run"]]["difference_general"]
-            rows.append(
-                [
-                    run_name(judge, [j for j in report["judges"] if j["features"] == "all"]),
-                    in_general(judge),
-                    *(_band(judge, band) for band in BANDS),
-                    general["value"],
-                    general["ci"],
-                    general["p_holm"],
-                ]
-            )
-    study, inputs = report["study"], report["inputs"]
+    human, inputs, study = report["human"], report["inputs"], report["study"]
+    sides: list[tuple[str, ReportJson, ShownCell, list[Any]]] = []
+    nothing: list[Any] = [None] * len(_VERSUS)
+    if human["majority"]["n"]:
+        majority = human["majority"]
+        sides.append(("People, majority", majority, in_general(majority), nothing))
+    if human["individual"]["n"]:
+        single = human["individual"]
+        sides.append(("One person", single, without_interval(single), nothing))
+    judges = [judge for judge in report["judges"] if judge["features"] == "all"]
+    versus_of = {versus["run"]: versus["difference_general"] for versus in report["comparison"]}
+    for judge in judges:
+        versus = versus_of[judge["run"]]
+        numbers = [versus["value"], interval_of(versus), versus["p_holm"]]
+        sides.append((run_name(judge, judges), judge, in_general(judge), numbers))
+    is_certain = any(side[band]["n"] for _, side, _, _ in sides for band in BANDS)
+    bands = BANDS if is_certain else ()
+    threshold = f" High: at least {report['parameters']['threshold']:g}." if is_certain else ""
     return Table(
         f"data_{number + 1}",
         f"{study['title']}: {study['question']}",
         (
             TableColumn("Who"),
             TableColumn("All", "share"),
-            TableColumn("High certainty", "share"),
-            TableColumn("Low certainty", "share"),
-            TableColumn("Difference", "points", "Minus the majority, common items"),
-            TableColumn("95 % interval", "points_range", "Minus the majority, common items"),
-            TableColumn("Holm p", "p", "Minus the majority, common items"),
+            *(TableColumn(f"{band.capitalize()} certainty", "share") for band in bands),
+            *_VERSUS,
         ),
-        rows,
-        f"{inputs['items']:,} items, {inputs['annotations']:,} answers of "
-        f"{report['human']['annotators']:,} people. High: at least "
-        f"{report['parameters']['threshold']:g}. Judges with the whole persona. {CONDITIONAL}",
+        [
+            [name, accuracy, *(_band(side, band) for band in bands), *numbers]
+            for name, side, accuracy, numbers in sides
+        ],
+        f"{number_of(inputs['items'], 'item')}, {number_of(inputs['annotations'], 'answer')} of "
+        f"{number_of(human['annotators'], 'person')}.{threshold} Judges with the whole persona. "
+        f"{CONDITIONAL}",
     )
 
 

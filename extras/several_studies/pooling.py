@@ -16,18 +16,18 @@ from analysis.data.juries import sum_of_costs
 from analysis.errors import BadParameters
 from analysis.report.words import listed
 
-# Waves that differ in one of these asked different questions.
-ALIKE = (
-    "task",
-    "question",
-    "language",
-    "allow_tie",
-    "ask_certainty",
-    "certainty_threshold",
-    "equivalence_margin",
-    "persona_style",
-    "show_history",
-)
+# Waves that differ in one of these asked different questions, or read the answers in another way.
+ALIKE = {
+    "task": "the task",
+    "question": "the question",
+    "language": "the language",
+    "allow_tie": "whether a tie can be chosen",
+    "ask_certainty": "whether certainty is asked",
+    "certainty_threshold": "the threshold of high certainty",
+    "equivalence_margin": "the margin of equivalence",
+    "persona_style": "how a persona is shown",
+    "show_history": "whether earlier choices are shown",
+}
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -115,8 +115,8 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
 def _differing(one: Dataset, other: Dataset) -> list[str]:
     """What two studies asked otherwise, in words."""
     return [
-        name.replace("_", " ")
-        for name in ALIKE
+        words
+        for name, words in ALIKE.items()
         if getattr(one.study, name) != getattr(other.study, name)
     ]
 
@@ -137,7 +137,7 @@ def plan_pools(slugs: Sequence[str]) -> PoolPlan:
     """Group studies that asked the same question in the same way; each other one stays apart."""
     waves = [load_dataset(slug) for slug in slugs]
     groups: list[list[Dataset]] = []
-    apart = []
+    apart: list[str] = []
     for wave in waves:
         if why := _not_pooled(wave):
             apart.append(f"{wave.study.slug} is not pooled: {why}")
@@ -148,13 +148,18 @@ def plan_pools(slugs: Sequence[str]) -> PoolPlan:
                 break
         else:
             groups.append([wave])
+    said: set[frozenset[str]] = set()
     for group in groups:
         if len(group) == 1 and (others := [g[0] for g in groups if g is not group]):
-            nearest = min(others, key=lambda other: len(_differing(group[0], other)))
-            apart.append(
-                f"{group[0].study.slug} is not pooled: it differs from {nearest.study.slug} in "
-                f"{listed(_differing(group[0], nearest))}."
-            )
+            wave = group[0]
+            nearest = min(others, key=lambda other: len(_differing(wave, other)))
+            pair = frozenset({wave.study.slug, nearest.study.slug})
+            if pair not in said:
+                said.add(pair)
+                apart.append(
+                    f"{wave.study.slug} is not pooled with {nearest.study.slug}: they differ in "
+                    f"{listed(_differing(wave, nearest))}."
+                )
     pooled = [[wave.study.slug for wave in group] for group in groups if len(group) > 1]
     return PoolPlan(pooled, apart)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.study import competitors
+from analysis.report.tables import interval_of
 from analysis.report.verdict.answer import (
     ReplacementVerdict,
     judge_name,
@@ -77,7 +78,7 @@ def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
     where = "on items that both decided"
     for index in competitors(judges):
         difference = report["comparison"][index]["difference_general"]
-        ends = difference["ci_as_best"] or difference["ci"]
+        ends = interval_of(difference)
         if difference["value"] is not None:
             if "asked_of_all" in difference:
                 where = "on items that each of them was asked"

@@ -204,7 +204,7 @@ def test_data_sets_with_another_question_are_reported_together_and_never_pooled(
     words = ("--pool", "--out", str(tmp_path), "--bootstrap", "100")
     call_command("report", "other", "pilot", "main", *words, stderr=notes, stdout=io.StringIO())
 
-    said = "other is not pooled: it differs from pilot in task and question."
+    said = "other is not pooled with pilot: they differ in the task and the question."
     assert said in notes.getvalue()
     page = (tmp_path / "report.html").read_text("utf-8")
     assert said in page
@@ -226,10 +226,10 @@ def test_studies_that_asked_the_same_are_one_group_and_each_other_stays_apart():
 
     assert plan.groups == [["pilot", "main"]]
     assert [sentence.partition(":")[0] for sentence in plan.not_pooled] == [
-        "other is not pooled",
-        "ties is not pooled",
+        "other is not pooled with pilot",
+        "ties is not pooled with pilot",
     ]
-    assert "it differs from pilot in allow tie" in plan.not_pooled[1]
+    assert "they differ in whether a tie can be chosen" in plan.not_pooled[1]
 
 
 def test_a_data_set_has_one_table_with_everybody_overall_and_by_certainty():

@@ -129,7 +129,9 @@ def test_studies_that_asked_different_things_are_not_pooled_and_the_page_says_wh
     page = ada.get(reverse("several_studies:show", args=[report.public_id])).content.decode()
     assert "Open pooled" not in page
     together = ada.get(at(report, "report.html")).content.decode()
-    assert "main is not pooled: it differs from pilot in certainty threshold." in together
+    assert (
+        "pilot is not pooled with main: they differ in the threshold of high certainty." in together
+    )
 
 
 def test_studies_with_the_same_item_in_other_words_are_refused_and_the_page_says_why(ada, waves):
