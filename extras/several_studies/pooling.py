@@ -148,14 +148,14 @@ def plan_pools(slugs: Sequence[str]) -> PoolPlan:
                 break
         else:
             groups.append([wave])
-    said: set[frozenset[str]] = set()
+    pairs: set[frozenset[str]] = set()
     for group in groups:
         if len(group) == 1 and (others := [g[0] for g in groups if g is not group]):
             wave = group[0]
             nearest = min(others, key=lambda other: len(_differing(wave, other)))
             pair = frozenset({wave.study.slug, nearest.study.slug})
-            if pair not in said:
-                said.add(pair)
+            if pair not in pairs:
+                pairs.add(pair)
                 apart.append(
                     f"{wave.study.slug} is not pooled with {nearest.study.slug}: they differ in "
                     f"{listed(_differing(wave, nearest))}."
