@@ -207,3 +207,29 @@ def test_a_judge_that_did_not_change_is_rarely_said_to_have():
         results[between(tables[0], then, options).result] += 1
 
     assert results["not shown"] >= 36
+
+
+def test_right_labels_alone_are_enough_to_compare(against, tmp_path):
+    rng = np.random.default_rng(4)
+    right = rng.integers(0, 2, 300)
+
+    def judged(path, share, tie):
+        own = np.where(rng.random(300) < share, right, 1 - right)
+        words = np.where(rng.random(300) < tie, "tie", np.array(WORDS)[own])
+        lines = [
+            f"q{n},{own},{WORDS[gold]}"
+            for n, (own, gold) in enumerate(zip(words, right, strict=True))
+        ]
+        path.write_text("\n".join(["item,judge,gold", *lines]))
+        return path
+
+    now, then = judged(tmp_path / "now.csv", 0.6, 0.1), judged(tmp_path / "then.csv", 0.9, 0)
+
+    code, comparison = against(now, then)
+
+    assert (code, comparison["measure"]) == (4, "right labels")
+    assert (
+        "Only today’s file has “tie”, which counts as a label like any other."
+        in comparison["notes"]
+    )
+    assert not (tmp_path / "report.html").exists()

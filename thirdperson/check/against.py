@@ -90,6 +90,7 @@ class Comparison:
 
     `has_right_labels` says what decides, `is_distance` that labels are steps or scores. `left_out`
     are parts that differ or that only one file has; `only` are too few to speak of others.
+    `new_labels` names labels that only one file has.
     """
 
     file: str
@@ -99,6 +100,7 @@ class Comparison:
     has_right_labels: bool = False
     is_distance: bool = False
     why: str = ""
+    new_labels: str = ""
 
     @property
     def result(self) -> str:
@@ -155,6 +157,8 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         held = [f"Left out: {listed(self.left_out, 12)}."] if self.left_out else []
+        if self.changes and self.new_labels:
+            held.append(self.new_labels)
         if self.changes and self.only:
             held.append(f"There are too few {listed(self.only)} to speak of others than these.")
         if self.changes and not self.has_right_labels:
@@ -338,6 +342,14 @@ def _other_labels(now: Mapping[str, str], before: Mapping[str, str], options: Na
     return f"labels are {shown[0]} now and were {shown[1]}."
 
 
+def _new_labels(now: Mapping[str, str], before: Mapping[str, str]) -> str:
+    for words, others, where in ((now, before, "today’s"), (before, now, "the earlier")):
+        if only := [spelling for word, spelling in words.items() if word not in others]:
+            count = "counts as a label like any other" if len(only) == 1 else "count as labels"
+            return f"Only {where} file has “{listed(sorted(only))}”, which {count}."
+    return ""
+
+
 def _compared(
     labels: LabelTable,
     file: EarlierFile,
@@ -374,7 +386,15 @@ def _compared(
         why = "no judge is in both. Name the columns of one with --judge."
     else:
         table = _table(labels, earlier, right or same, pairs, kept, options)
-        return _changes(file.name, table, pairs, left_out, options, has_right_labels=bool(right))
+        return _changes(
+            file.name,
+            table,
+            pairs,
+            left_out,
+            options,
+            has_right_labels=bool(right),
+            new_labels="" if table.scale.is_graded else _new_labels(_words(labels), file.words),
+        )
     return Comparison(file.name, (), left_out, why=why)
 
 
@@ -440,6 +460,7 @@ def _changes(
     options: Namespace,
     *,
     has_right_labels: bool,
+    new_labels: str,
 ) -> Comparison:
     sharing = table.sharing(these_people=True)
     only = sharing.short
@@ -473,6 +494,7 @@ def _changes(
         has_right_labels,
         is_distance,
         "" if changes else "no judge labelled an item of both at both times.",
+        new_labels,
     )
 
 

@@ -63,7 +63,8 @@ class Columns:
     each by its label; one without a label is of the judge's. `missing`: the words for no label,
     None to guess them; `named_labels`: labels in an option, which are never missing. `scales`:
     lowest and highest certainty of people or of a judge. `skip_faulty`: faulty rows are left out.
-    `has_numbers`: labels are numbers, of any number of values.
+    `has_numbers`: labels are numbers, of any number of values. `needs_people`: right labels alone
+    are not enough.
     """
 
     item: str = ""
@@ -84,6 +85,7 @@ class Columns:
     scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     skip_faulty: bool = False
     has_numbers: bool = False
+    needs_people: bool = True
 
     @property
     def is_long(self) -> bool:
@@ -135,7 +137,8 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
                 f"{name} has no column “{column}”. It has: {listed(names, 40)}. Name one of these."
             )
     found = _guessed(names, rows, given)
-    if not (found.people or (found.annotator and found.label)):
+    has_people = found.people or (found.annotator and found.label)
+    if not has_people and (given.needs_people or not (found.gold and found.judges)):
         unclear = _Guesses(names, rows, found).alike_columns(found.judges)
         if unclear and not guessed_column("annotator", names):
             raise UnclearPeople(refusals.unclear_people(name, *unclear), unclear[0])

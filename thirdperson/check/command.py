@@ -268,6 +268,8 @@ def _check(options: Namespace) -> int:
         from thirdperson.check.against import compared
 
         comparison = compared(labels, options)
+        if not labels.raters(is_judge=False):
+            return _compare_alone(labels, comparison, options)
     if scale:
         return _check_scale(labels, scale, options, comparison)
     choices = choices_of(labels, pair=options.labels, tie=options.tie, positive=options.positive)
@@ -312,6 +314,24 @@ def _check(options: Namespace) -> int:
     return comparison.exit_code if comparison else finding.exit_code
 
 
+def _compare_alone(labels: LabelTable, comparison: "Comparison", options: Namespace) -> int:
+    """Without labels of people there is no verdict and no report."""
+    reading = [*labels.reading, *_skipped(labels)]
+    if options.json:
+        _print_json({"verdict": None, "exit_code": None}, labels, reading, comparison, options)
+    elif options.markdown:
+        sys.stdout.write(_markdown(comparison))
+    else:
+        from thirdperson.check.terminal import of_output
+
+        judges = listed(labels.raters(is_judge=True))
+        size = f"{options.name}: {len(labels.items):,} items with right labels, judge {judges}"
+        verdict = ["", "No verdict and no report: nobody else labelled these items."]
+        lines = [*of_output().head(size, reading), *verdict, *_lines(comparison)]
+        sys.stdout.write("\n".join([*lines, ""]))
+    return comparison.exit_code
+
+
 def _print_json(
     result: dict[str, Any],
     labels: LabelTable,
@@ -322,7 +342,9 @@ def _print_json(
     """The result, with what a later `--against` needs."""
     from thirdperson.check.against import stored
 
-    result |= {"report": str(options.out), "read": list(reading)}
+    if result["verdict"]:
+        result["report"] = str(options.out)
+    result["read"] = list(reading)
     if comparison:
         result["against"] = comparison.as_json()
     result["stored"] = stored(labels)

@@ -390,6 +390,7 @@ def _given(options: Namespace) -> Columns:
         scales=dict(map(_scale, options.scale)),
         skip_faulty=options.skip_faulty,
         has_numbers=options.level == "score" or (options.level == "ordinal" and not options.labels),
+        needs_people=not options.against,
     )
 
 
