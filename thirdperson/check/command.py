@@ -68,6 +68,12 @@ def parser() -> ArgumentParser:
         help="an earlier table of the same items, or its stored --json: did a judge get worse?",
     )
     found.add_argument(
+        "--mark",
+        type=Path,
+        metavar="FILE",
+        help="only write a page, .html, on which one person marks the items without seeing a judge",
+    )
+    found.add_argument(
         "--on",
         type=names,
         default=(),
@@ -238,6 +244,8 @@ def check(arguments: Sequence[str]) -> int:
 def _check(options: Namespace) -> int:
     for file in (*options.files, *filter(None, [options.gold_file]), *options.against):
         _check_file(file)
+    if options.mark:
+        return _write_marking_page(options)
     if not options.doctor:
         _check_paths(options.out, options.card)
     from thirdperson.check.rendering import set_up
@@ -312,6 +320,25 @@ def _check(options: Namespace) -> int:
         lines = finding.lines(options.name, reading, options.out, of_output())
         sys.stdout.write("\n".join([*lines, *_lines(comparison)]) + "\n")
     return comparison.exit_code if comparison else finding.exit_code
+
+
+def _write_marking_page(options: Namespace) -> int:
+    path: Path = options.mark
+    if path.suffix != ".html" or path.is_dir() or not path.parent.is_dir():
+        raise BadTable(f"--mark {path}: name a file that ends in .html, in a folder that exists.")
+    if path.exists() and b": marking page of Thirdperson</title>" not in path.read_bytes()[:4096]:
+        raise BadTable(
+            f"{path} exists and is no marking page, so it was not replaced. Name another file with "
+            "--mark."
+        )
+    from thirdperson.check.rendering import set_up
+
+    set_up()
+    from thirdperson.check.marking.building import write_page
+
+    with _written(path, "--mark"):
+        sys.stdout.write(write_page(options))
+    return TRUSTED
 
 
 def _compare_alone(labels: LabelTable, comparison: "Comparison", options: Namespace) -> int:

@@ -3,12 +3,11 @@
 const at = (id) => document.getElementById(id);
 const worker = await start();
 let isChecking = false;
-let report = "";
 
 worker.onmessage = ({ data }) => {
   if (data.ready) {
     say("Ready. Nothing is sent anywhere.");
-    at("check").disabled = false;
+    at("check").disabled = at("marks").disabled = false;
   } else if (data.failed) {
     say("");
     fail(data.failed);
@@ -45,17 +44,18 @@ function settled(script) {
 
 function busy(now) {
   isChecking = now;
-  at("check").disabled = now;
+  at("check").disabled = at("marks").disabled = now;
 }
 
 function say(text) {
   at("status").textContent = text;
 }
 
-async function check() {
+// Check the tables, or with `marks` write a page on which somebody marks their items.
+async function check(marks = false) {
   const chosen = [...at("file").files];
   if (isChecking || at("check").disabled) return;
-  at("result").hidden = at("problem").hidden = true;
+  at("result").hidden = at("problem").hidden = at("marking").hidden = true;
   if (!chosen.length) {
     say("Choose a table first.");
     at("file").focus();
@@ -70,11 +70,11 @@ async function check() {
     return;
   }
   busy(true);
-  say(`Checking ${chosen.map(({ name }) => name).join(", ")}…`);
+  say(`Reading ${chosen.map(({ name }) => name).join(", ")}…`);
   try {
     const contents = await Promise.all(chosen.map((file) => file.arrayBuffer()));
     const files = chosen.map(({ name }, place) => ({ name, content: contents[place] }));
-    worker.postMessage({ files, options: at("options").value }, contents);
+    worker.postMessage({ files, options: at("options").value, marks }, contents);
   } catch {
     busy(false);
     say("");
@@ -82,10 +82,16 @@ async function check() {
   }
 }
 
-function show({ code, out, errors, page }) {
+function show({ code, out, errors, page, marks }) {
   say("");
   if (!out) {
     fail(errors || `The program ended with code ${code}.`);
+    return;
+  }
+  if (marks) {
+    at("written").textContent = out.split(": ").slice(1).join(": ").split("\n")[0];
+    offer("page", page);
+    reveal("marking");
     return;
   }
   const found = JSON.parse(out);
@@ -96,10 +102,13 @@ function show({ code, out, errors, page }) {
   list("judges", judges(found));
   list("caveats", found.caveats);
   list("read", found.read);
-  URL.revokeObjectURL(report);
-  report = URL.createObjectURL(new Blob([page], { type: "text/html" }));
-  at("report").href = report;
+  offer("report", page);
   reveal("result");
+}
+
+function offer(id, page) {
+  URL.revokeObjectURL(at(id).href);
+  at(id).href = URL.createObjectURL(new Blob([page], { type: "text/html" }));
 }
 
 function settling(found) {
@@ -140,7 +149,8 @@ at("form").addEventListener("submit", (event) => {
   event.preventDefault();
   check();
 });
-at("file").addEventListener("change", check);
+at("file").addEventListener("change", () => check());
+at("marks").addEventListener("click", () => check(true));
 for (const name of ["dragover", "dragleave", "drop"]) {
   at("drop").addEventListener(name, (event) => {
     event.preventDefault();

@@ -15,13 +15,14 @@ sys.path.insert(0, "/app")
 os.environ["THIRDPERSON_COMMIT"] = open("/app/commit").read()
 from thirdperson.check.command import check
 
-def answer(files, options):
+def answer(files, options, marks):
     try:
         places = {name: f"/tables/{name}" for name in files}
         given = shlex.split(options.replace("--gold-file=", "--gold-file "))
         tables = [place for name, place in places.items() if name not in given]
         named = [places.get(part, part) for part in given]
-        return check([*named, "--json", "--out", "/tables/report.html", "--", *tables])
+        report = ["--json", "--out", "/tables/report.html"]
+        return check([*named, *(["--mark", "/tables/mark.html"] if marks else report), "--", *tables])
     except SystemExit as ended:
         return ended.code
     except ValueError as error:
@@ -137,7 +138,7 @@ function taken(parts) {
     .join("");
 }
 
-function check(files, options) {
+function check(files, options, marks = false) {
   tables.contents.clear();
   for (const { name, content } of files) {
     tables.contents.set(
@@ -146,11 +147,13 @@ function check(files, options) {
     );
   }
   const names = JSON.stringify([...tables.contents.keys()]);
-  run(`code = answer(${names}, ${JSON.stringify(options)})\nprint(f"\\n{code}")`);
+  const wanted = marks ? "True" : "False";
+  run(`code = answer(${names}, ${JSON.stringify(options)}, ${wanted})\nprint(f"\\n{code}")`);
   const out = taken(output).trimEnd();
   const end = out.lastIndexOf("\n");
-  const page = tables.contents.get("report.html")?.data;
+  const page = tables.contents.get(marks ? "mark.html" : "report.html")?.data;
   return {
+    marks,
     code: out.slice(end + 1),
     out: out.slice(0, Math.max(end, 0)).trim(),
     errors: taken(errors).trim(),
@@ -165,7 +168,7 @@ const started = start().then(
 self.onmessage = async ({ data }) => {
   await started;
   try {
-    postMessage(check(data.files, data.options));
+    postMessage(check(data.files, data.options, data.marks));
   } catch (error) {
     postMessage({ failed: `Python stopped: ${error.message}. Reload this page.` });
   }

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 import sysconfig
@@ -10,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from extras.check_page import building
 from extras.check_page.building import program
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -46,6 +50,29 @@ def test_a_built_page_is_linked_and_alone_may_compile(client, folder, admin_user
     for name in ("../secret.js", "%2e%2e/secret.js", "nothing.js", "vendor"):
         assert client.get(f"/check/{name}").status_code == 404
     assert "wasm" not in client.get("/accounts/login/").headers["Content-Security-Policy"]
+
+
+def test_the_page_also_writes_one_to_mark_the_items(tmp_path):
+    """By the page's own Python, with folders of this machine."""
+    script = (Path(building.__file__).parent / "page/worker.js").read_text("utf-8")
+    # Without what clears the folders that only a stored Python remembers.
+    start = re.search(r"const START = `.+?\n(import os.+?)`;", script, re.DOTALL)[1]
+    start = f"import sys\n{start}"
+    for name in ("app", "tables"):
+        (tmp_path / name).mkdir()
+        start = start.replace(f"/{name}", str(tmp_path / name))
+    (tmp_path / "app/commit").write_text("")
+    (tmp_path / "tables/items.csv").write_text("item,text,judge\nq1,Hello,yes\nq2,Bye,no\n")
+    program = f'{start}\nprint(answer(["items.csv"], "", True))'
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "0"
+    assert "2 items to mark as no, yes" in done.stdout
+    assert "Hello" in (tmp_path / "tables/mark.html").read_text("utf-8")
 
 
 CHECK = """
