@@ -115,3 +115,17 @@ def test_a_file_of_marks_goes_on_elsewhere_and_a_foreign_one_does_not(marking_pa
     expect(page.locator("#work")).to_be_hidden()
     page.set_input_files("#earlier", own)
     expect(page.locator("#progress")).to_contain_text("2 of 24 marked")
+
+
+def test_labels_that_are_no_responses_are_the_buttons(open_page, tmp_path):
+    table = tmp_path / "items.csv"
+    table.write_text("item,text,judge\nq1,Hello,yes\nq2,Bye,no\n")
+    assert check(["--mark", str(tmp_path / "mark.html"), str(table)]) == 0
+    page = open_page(viewport=PHONE)
+    page.goto((tmp_path / "mark.html").as_uri())
+    begin(page, "Ann")
+
+    assert page.locator("#choices button").all_inner_texts() == ["1. no", "2. yes"]
+    page.keyboard.press("2")
+    page.keyboard.press("1")
+    expect(page.locator("#done-title")).to_be_focused()
