@@ -5,10 +5,12 @@ populations, its form has to print each of them.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from string import Formatter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from analysis.report.report_json import Json
 from analysis.report.rules import TOO_SMALL
@@ -109,38 +111,53 @@ class Words(str):
         return super().__new__(cls, text)
 
 
-@dataclass(frozen=True)
-class Text:
-    """A text; `parts` are its pieces, each with the path of its number or “”.
+class Piece(NamedTuple):
+    """A part of a text: words, or a number with its path in report.json if it has one there.
 
-    `about` are the populations of its quantities, `named` those that it names.
+    `quantity` is the number's, and `population` is the one that the words name.
     """
 
-    parts: tuple[tuple[str, str], ...]
-    about: tuple[Population, ...] = ()
-    named: tuple[Population, ...] = ()
+    text: str
+    path: str = ""
+    quantity: Quantity | None = None
+    population: Population | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and its pieces."""
+
+    parts: tuple[Piece, ...]
     begins_with_name: bool = False
 
     def __str__(self) -> str:
-        return "".join(text for text, _ in self.parts)
+        return "".join(piece.text for piece in self.parts)
+
+    @property
+    def placed(self) -> Iterator[tuple[int, Piece]]:
+        """Every piece with its position in the text."""
+        start = 0
+        for piece in self.parts:
+            yield start, piece
+            start += len(piece.text)
 
     @property
     def numbers(self) -> list[Json]:
-        """All numbers: text, position in the sentence, and path."""
-        numbers, start = [], 0
-        for text, path in self.parts:
-            if path:
-                numbers.append({"at": start, "text": text, "path": path})
-            start += len(text)
-        return numbers
+        """The numbers that report.json has: text, position in the sentence, and path."""
+        return [
+            {"at": start, "text": piece.text, "path": piece.path}
+            for start, piece in self.placed
+            if piece.path
+        ]
 
     @property
     def populations(self) -> list[Population]:
         """What its quantities are about, each once."""
         distinct: list[Population] = []
-        for population in self.about:
-            if not any(population.is_same(other) for other in distinct):
-                distinct.append(population)
+        for piece in self.parts:
+            of = piece.quantity and piece.quantity.of
+            if of and not any(of.is_same(other) for other in distinct):
+                distinct.append(of)
         return distinct
 
     @property
@@ -149,7 +166,13 @@ class Text:
         distinct = self.populations
         if len(distinct) < 2:
             return []
-        return [of for of in distinct if not any(of.is_same(named) for named in self.named)]
+        named = [piece.population for piece in self.parts if piece.population]
+        return [of for of in distinct if not any(of.is_same(other) for other in named)]
+
+
+def bare(words: str) -> Text:
+    """A text whose numbers are of unknown populations."""
+    return Text((Piece(words),))
 
 
 Slot = Quantity | Population | Name | Words | Text
@@ -162,52 +185,46 @@ def clause(form: str, **slots: Slot) -> Text:
     a number, ``{x.n}`` for the size of either, and for a population ``{x.has}``, which agrees with
     it.
     """
-    parts: list[tuple[str, str]] = []
-    about: list[Population] = []
-    named: list[Population] = []
+    parts: list[Piece] = []
     begins_with_name = False
     for literal, slot, _, _ in Formatter().parse(form):
-        _add(parts, (literal, ""))
+        _add(parts, Piece(literal))
         if slot is None:
             continue
         name, _, aspect = slot.partition(".")
         value = slots[name]
-        if not any(text for text, _ in parts):
+        if not any(piece.text for piece in parts):
             begins_with_name = isinstance(value, Name) or (
                 isinstance(value, Text) and value.begins_with_name
             )
-        match value:
-            case Text():
-                _add(parts, *value.parts)
-                about += value.about
-                named += value.named
-            case Quantity():
-                of = value.of
-                _add(
-                    parts, (_of_population(of, aspect), "") if aspect else (str(value), value.path)
-                )
-                about.append(of)
-                if aspect == "of":
-                    named.append(of)
-            case Population():
-                _add(parts, (_of_population(value, aspect), ""))
-                named.append(value)
-            case Name() | Words():
-                _add(parts, (str(value), ""))
-            case _:
-                raise NotASlot(
-                    f"{value!r} is no slot of a sentence: use a quantity, a population, a name or "
-                    "fixed words."
-                )
-    filled = tuple(part for part in parts if part[0])
-    return Text(filled, tuple(about), tuple(named), begins_with_name)
+        _add(parts, *_pieces(value, aspect))
+    return Text(tuple(piece for piece in parts if piece.text), begins_with_name)
 
 
-def _add(parts: list[tuple[str, str]], *more: tuple[str, str]) -> None:
+def _pieces(value: Slot, aspect: str) -> Sequence[Piece]:
+    match value:
+        case Text():
+            return value.parts
+        case Quantity():
+            if not aspect:
+                return [Piece(str(value), value.path, quantity=value)]
+            named = value.of if aspect == "of" else None
+            return [Piece(_of_population(value.of, aspect), quantity=value, population=named)]
+        case Population():
+            return [Piece(_of_population(value, aspect), population=value)]
+        case Name() | Words():
+            return [Piece(str(value))]
+    raise NotASlot(
+        f"{value!r} is no slot of a sentence: use a quantity, a population, a name or fixed words."
+    )
+
+
+def _add(parts: list[Piece], *more: Piece) -> None:
     """Append pieces; a name that ends with a full stop ends the sentence too."""
-    for text, path in more:
-        ended = parts and next((t for t, _ in reversed(parts) if t), "").endswith(".")
-        parts.append((text[1:] if ended and text.startswith(".") else text, path))
+    for piece in more:
+        before = next((other.text for other in reversed(parts) if other.text), "")
+        is_double = before.endswith(".") and piece.text.startswith(".")
+        parts.append(piece._replace(text=piece.text[1:]) if is_double else piece)
 
 
 def _of_population(of: Population, aspect: str) -> str:
@@ -234,14 +251,33 @@ def say(form: str, **slots: Slot) -> Text:
         raise OtherPopulation(
             f"“{form}” has numbers about {of}, and does not name {listed([*map(str, mixed)])}."
         )
-    return text if text.begins_with_name else _capitalised(text)
+    sentence = text if text.begins_with_name else _capitalised(text)
+    if (texts := _recorded.get()) is not None:
+        texts.append(sentence)
+    return sentence
 
 
 def _capitalised(text: Text) -> Text:
     if not text.parts:
         return text
-    (first, path), *rest = text.parts
-    return replace(text, parts=((first[:1].upper() + first[1:], path), *rest))
+    first, *rest = text.parts
+    return replace(
+        text, parts=(first._replace(text=first.text[:1].upper() + first.text[1:]), *rest)
+    )
+
+
+_recorded: ContextVar[list[Text] | None] = ContextVar("recorded", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[list[Text]]:
+    """All sentences that `say` makes inside."""
+    texts: list[Text] = []
+    token = _recorded.set(texts)
+    try:
+        yield texts
+    finally:
+        _recorded.reset(token)
 
 
 def joined(parts: Sequence[Text]) -> Text:

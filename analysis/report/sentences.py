@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from analysis.report.quantities import Text
+from analysis.report.quantities import Piece, Text
 from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import TOO_SMALL
 from analysis.report.words import figure, listed, number_of, p_value, percent, run_names
@@ -16,7 +16,7 @@ from analysis.report.words import figure, listed, number_of, p_value, percent, r
 
 def shown(text: object, path: str) -> Text:
     """A number as text, with its path in report.json."""
-    return Text(((str(text), path),))
+    return Text((Piece(str(text), path),))
 
 
 def fill(form: str, **values: object) -> Text:
@@ -26,23 +26,23 @@ def fill(form: str, **values: object) -> Text:
     >>> str(filled), filled.numbers
     ('People on 1,200 items.', [{'at': 10, 'text': '1,200', 'path': 'inputs.items'}])
     """
-    parts: list[tuple[str, str]] = []
+    parts: list[Piece] = []
     for literal, name, _, _ in Formatter().parse(form):
-        parts.append((literal, ""))
+        parts.append(Piece(literal))
         if name is not None:
             value = values[name]
-            parts += value.parts if isinstance(value, Text) else [(str(value), "")]
-    return Text(tuple(part for part in parts if part[0]))
+            parts += value.parts if isinstance(value, Text) else [Piece(str(value))]
+    return Text(tuple(piece for piece in parts if piece.text))
 
 
-def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[Piece]:
     """Split a sentence of report.json at its numbers into pieces, each with its path or “”."""
     done = 0
     for number in numbers:
-        yield sentence[done : number["at"]], ""
+        yield Piece(sentence[done : number["at"]])
         done = number["at"] + len(number["text"])
-        yield number["text"], number["path"]
-    yield sentence[done:], ""
+        yield Piece(number["text"], number["path"])
+    yield Piece(sentence[done:])
 
 
 def at(report: Mapping[str, Any], path: str) -> Any:
