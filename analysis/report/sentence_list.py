@@ -38,7 +38,7 @@ class ListedSentence:
     @property
     def populations(self) -> list[Population]:
         """What its numbers are about, and other populations that it names."""
-        about = [piece.quantity.of for piece in self.pieces if piece.quantity]
+        about = [p.quantity.of for p in self.pieces if p.quantity and p.quantity.of]
         named = [piece.population for piece in self.pieces if piece.population]
         return list(dict.fromkeys([*about, *named]))
 
@@ -53,7 +53,7 @@ class ListedSentence:
                     "text": piece.text,
                     "unit": piece.quantity.unit,
                     "path": piece.path,
-                    "of": self.populations.index(piece.quantity.of),
+                    "of": piece.quantity.of and self.populations.index(piece.quantity.of),
                 }
                 for piece in self.pieces
                 if piece.quantity and not piece.population
@@ -72,9 +72,10 @@ class ListedSentence:
             yield "    (not made of quantities)"
         for piece in self.pieces:
             if piece.quantity and not piece.population:
-                yield f"    {piece.text}: {piece.quantity.unit}, of {piece.quantity.of}"
+                of = f"of {piece.quantity.of}" if piece.quantity.of else "a setting"
+                yield f"    {piece.text}: {piece.quantity.unit}, {of}"
             elif piece.population:
-                yield f"    {piece.text}"
+                yield f"    {piece.population}"
 
 
 def sentences_of(page: str, texts: Sequence[Text]) -> Iterator[ListedSentence]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from analysis.report.quantities import Piece, Text
+from analysis.report.quantities import Name, Piece, Population, Quantity, Slot, Text, say
 from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import TOO_SMALL
-from analysis.report.words import figure, listed, number_of, p_value, percent, run_names
+from analysis.report.words import figure, listed, number_of, p_value, run_names
 
 
 def shown(text: object, path: str) -> Text:
@@ -169,14 +169,7 @@ def detectable_words(difference: Mapping[str, Any], path: str) -> Text | str:
     )
 
 
-def where_words(difference: Mapping[str, Any]) -> str:
-    """The items of a difference, with the path of their number."""
-    if "asked_of_all" in difference:
-        return "on the {n} items that every competing judge was asked and both decided"
-    return "on the {n} items that both decided"
-
-
-def order_words(name: str, judge: Mapping[str, Any]) -> Iterator[str]:
+def order_words(name: str, judge: ReportJson) -> Iterator[Text]:
     """How a run that was asked in both orders changed its choice, and how often a reply is right.
 
     A verdict leaves out the items on which both orders disagree, so it is right more often.
@@ -185,36 +178,15 @@ def order_words(name: str, judge: Mapping[str, Any]) -> Iterator[str]:
     if not both["n"]:
         return
     changed = both["n"] - both["consistent"]
-    words = f"With the order of the responses, {name} changed its choice on {changed:,} of "
-    words += number_of(both["n"], "item")
+    readings = Population("item", n=both["n"])
+    form = "With the order of the responses, {name} changed its choice on {x} of {x.of}"
+    slots: dict[str, Slot] = {"name": Name(name), "x": Quantity("count", readings, changed)}
     parts = [judge["position"][key] for key in ("right_when_a", "right_when_b")]
     n, correct = (sum(part[key] for part in parts) for key in ("n", "correct"))
     if changed and n >= TOO_SMALL:
-        words += f"; a single reply is right on {percent(correct / n)} of {n:,}"
-    yield f"{words}."
-
-
-def no_truth_words(report: Mapping[str, Any]) -> str:
-    """Why no answer counts as right or wrong."""
-    if report["study"].get("perspective") == "own":
-        return "People answered for themselves, so no answer is right or wrong."
-    items, unknown = report["inputs"]["items"], report["inputs"]["truth"]["unknown"]
-    if unknown < items:
-        known = items - unknown
-        has = "item has" if known == 1 else "items have"
-        return (
-            f"{known:,} of {items:,} {has} a known right answer, but no answer that counts decides "
-            f"{'it' if known == 1 else 'any of them'}, so nothing can be correct or wrong."
-        )
-    return "No item has a known right answer, so no answer can be correct or wrong."
-
-
-def uneven(found: Mapping[str, Any]) -> str:
-    """Words for one person's share of the answers, if people would otherwise be enough."""
-    if not found.get("people_uneven"):
-        return ""
-    n, share = found["clusters"]["people"], found["people_largest"]
-    return f"one of the {n:,} people gave {share * 100:.0f}\u00a0% of the answers"
+        form += "; a single reply is right on {single} of {single.of}"
+        slots["single"] = Quantity("share", Population("reply", n=n), correct / n)
+    yield say(f"{form}.", **slots)
 
 
 def texts(verdict: Mapping[str, Any]) -> Iterator[Text]:

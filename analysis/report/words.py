@@ -55,7 +55,8 @@ def plural(what: str) -> str:
     if what == "person":
         return "people"
     noun, of, rest = what.partition(" of ")
-    return f"{noun}s{of}{rest}"
+    many = f"{noun[:-1]}ies" if noun == "reply" else f"{noun}s"
+    return f"{many}{of}{rest}"
 
 
 def share_of(share: float, n: int, what: str) -> str:
