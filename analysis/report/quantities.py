@@ -291,7 +291,9 @@ def _pieces(value: Slot, aspect: str) -> Sequence[Piece]:
                 return _of_interval(value, aspect)
             if value.of is None:
                 raise NotASlot(f"{value} has no population.")
-            return _of_population(value.of, aspect, is_named=aspect in ("of", "full", "some"))
+            return _of_population(
+                value.of, aspect, is_named=aspect in ("of", "full", "some", "among")
+            )
         case Population():
             return _of_population(value, aspect, is_named=True)
         case Name() | Words():
@@ -320,9 +322,9 @@ def _of_interval(value: Quantity, aspect: str) -> list[Piece]:
 def _of_population(of: Population, aspect: str, *, is_named: bool) -> list[Piece]:
     """The words about a population, whose numbers have their own places in report.json."""
     words, n = _population_words(of, aspect), f"{of.n:,}"
-    if not words.startswith(n):
-        return [Piece(words)]
     named = of if is_named else None
+    if aspect == "among" or not words.startswith(n):
+        return [Piece(words, population=named)]
     before, bracket, after = words.removeprefix(n).partition(of.among_words or "(none)")
     pieces = [Piece(n, of.path), Piece(before, population=named)]
     if bracket:
@@ -397,10 +399,10 @@ def recorded() -> Iterator[list[Text]]:
         _recorded.reset(token)
 
 
-def joined(parts: Sequence[Text]) -> Text:
+def joined(parts: Sequence[Text], comma: str = ", ", last: str = " and ") -> Text:
     """Parts of a sentence with commas and “and”."""
     text = parts[0] if parts else Text(())
     for place, part in enumerate(parts[1:], start=2):
-        form = "{text} and {part}" if place == len(parts) else "{text}, {part}"
-        text = clause(form, text=text, part=part)
+        between = last if place == len(parts) else comma
+        text = clause(f"{{text}}{between}{{part}}", text=text, part=part)
     return text

@@ -142,6 +142,10 @@ def finds_after(detectable: Quantity | None) -> Text | Words:
     return clause(" {sentence}.", sentence=capitalised(finds(detectable)))
 
 
+def people_words(report: ReportJson) -> str:
+    return "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
+
+
 def items(report: ReportJson, rule: str, n: int, path: str = "") -> Population:
     """Some of the study's items; `path` is the place of `n` in report.json."""
     return Population("item", rule, n, report["inputs"]["items"], path, "inputs.items")

@@ -34,6 +34,7 @@ from analysis.report.results import (
     no_truth,
     not_settled,
     not_shown,
+    people_words,
 )
 from analysis.report.rules import FULL_SHARE, LEVEL
 from analysis.report.study import competitors, standing
@@ -421,10 +422,6 @@ def _not_compared(report: ReportJson, state: str) -> Text:
         who=Words(people_words(report)),
         x=accuracy_of(people["majority"], "human.majority", decided_by_people(report)),
     )
-
-
-def people_words(report: Mapping[str, Any]) -> str:
-    return "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
 
 
 def judge_name(report: Mapping[str, Any], index: int) -> str:
