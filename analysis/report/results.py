@@ -34,10 +34,6 @@ class Finding(StrEnum):
     OPEN = "cannot tell"
 
 
-class Contradiction(ValueError):
-    """A result whose number, interval and test do not say the same."""
-
-
 @dataclass(frozen=True)
 class TestResult:
     """A number with its interval, and whether the test that it is not 0 `holds` when corrected.
@@ -52,11 +48,6 @@ class TestResult:
     p: Quantity | None = None
     tests: Quantity | None = None
     detectable: Quantity | None = None
-
-    def __post_init__(self) -> None:
-        ends, value = self.value.interval.ends, self.value.value
-        if ends and not ends[0] <= value <= ends[1]:
-            raise Contradiction(f"{value} is outside of its interval from {ends[0]} to {ends[1]}.")
 
     @classmethod
     def of_difference(
@@ -74,10 +65,13 @@ class TestResult:
 
     @property
     def finding(self) -> Finding:
-        """A claim that the interval next to it does not bear is none."""
-        if not self.holds or not self.value.interval.excludes_zero:
-            return Finding.OPEN
-        return Finding.ABOVE if self.value.value > 0 else Finding.BELOW
+        """A claim that the number and the interval next to it do not bear is none."""
+        low, high = self.value.interval.ends or (0.0, 0.0)
+        if self.holds and 0 < low <= high and self.value.value > 0:
+            return Finding.ABOVE
+        if self.holds and low <= high < 0 and self.value.value < 0:
+            return Finding.BELOW
+        return Finding.OPEN
 
     def claim(self, claims: Mapping[Finding, Text], *, whether: Text, number: Text) -> Text:
         """The sentence on what the test says, with the number after a colon."""
@@ -183,6 +177,16 @@ def decided_by_both(report: ReportJson, index: int) -> Population:
     if "asked_of_all" in difference:
         rule = "that every competing judge was asked and both decided"
     return items(report, rule, difference["n"], path)
+
+
+def certainty_limit(threshold: Quantity) -> Text:
+    """A caveat about high certainty: the threshold 80 is inside a band."""
+    form = "A certainty of {t} or more counts as high; "
+    if threshold.value == 80:
+        form += "a certainty of exactly {t} is high but still in the band “Confident”."
+    else:
+        form += "the bands shown to people and models start elsewhere."
+    return say(form, t=threshold)
 
 
 def clusters_of(found: ReportJson, kind: str, path: str = "") -> Population:

@@ -11,7 +11,7 @@ from typing import Any
 from analysis.report.quantities import Name, Piece, Population, Quantity, Slot, Text, say
 from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import TOO_SMALL
-from analysis.report.words import figure, listed, number_of, p_value, run_names
+from analysis.report.words import listed, number_of, run_names
 
 
 def shown(text: object, path: str) -> Text:
@@ -86,12 +86,6 @@ def holds(tested: ReportJson, level: float, key: str = "p_max") -> bool:
     return p is not None and p <= level
 
 
-def despite_interval(ends: Sequence[float] | None) -> str:
-    """Why a claim does not hold although the interval that is shown does not include 0."""
-    is_clear = ends is not None and (ends[0] > 0 or ends[1] < 0)
-    return " After correction for all claims of the report, this can be chance." if is_clear else ""
-
-
 def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
     """Name and test of every rater, for a kind with individual tests."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
@@ -146,27 +140,6 @@ def state_with(state: str, *sentences: str | Text) -> Json:
 
 def who_of(judge: Mapping[str, Any]) -> Json:
     return {key: judge[key] for key in ("judge", "run", "setting", "features")}
-
-
-def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str:
-    """The adjusted p value, if several competing runs have a test."""
-    if difference["tests"] < 2 or difference[key] is None:
-        return ""
-    return fill(
-        "; Holm-adjusted p {p} over {family} runs",
-        p=shown(p_value(difference[key]), f"{path}.{key}"),
-        family=shown(difference["tests"], f"{path}.tests"),
-    )
-
-
-def detectable_words(difference: Mapping[str, Any], path: str) -> Text | str:
-    """What an equally precise study would find; empty if unknown."""
-    if difference.get("detectable") is None:
-        return ""
-    return fill(
-        " An equally precise study finds a true difference of {gap} points four times out of five.",
-        gap=shown(figure(difference["detectable"] * 100, ".1f"), f"{path}.detectable"),
-    )
 
 
 def order_words(name: str, judge: ReportJson) -> Iterator[Text]:
