@@ -132,7 +132,7 @@ def _judges(report: ReportJson) -> Iterator[str]:
                 f"{name} gave no readable answer to {unread:,} of "
                 f"{number_of(run['items'], 'item')}{why}."
             )
-        yield from order_words(name, run)
+        yield from map(str, order_words(name, run))
 
 
 def _model(run: ReportJson) -> str:

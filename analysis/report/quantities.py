@@ -5,16 +5,43 @@ populations, its form has to print each of them.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from string import Formatter
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from analysis.report.report_json import Json
+from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import TOO_SMALL
-from analysis.report.words import figure, listed, number_of, percent, plural, points
+from analysis.report.words import (
+    decimal,
+    decimal_range,
+    figure,
+    listed,
+    number_of,
+    p_value,
+    percent,
+    percent_range,
+    plural,
+    points,
+    points_range,
+    reason,
+)
 
-Unit = Literal["share", "points", "certainty", "number", "count"]
+Unit = Literal[
+    "share",
+    "part",
+    "points",
+    "size",
+    "margin",
+    "certainty",
+    "coefficient",
+    "number",
+    "count",
+    "level",
+    "p",
+]
 
 
 class OtherPopulation(ValueError):
@@ -29,6 +56,8 @@ class NotASlot(TypeError):
 class Population:
     """What a number is about: `n` units of a kind, of how many, and by which rule.
 
+    `path` and `among_path` are the places of `n` and `among` in report.json, if they are there.
+
     >>> str(Population("item", "that both orders decide alike", 77, 240))
     '77 items (of 240) that both orders decide alike'
     >>> str(Population("person", n=1))
@@ -39,6 +68,8 @@ class Population:
     rule: str = ""
     n: int = 0
     among: int | None = None
+    path: str = field(default="", compare=False)
+    among_path: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.n < 0 or (self.among is not None and self.among < self.n):
@@ -55,40 +86,88 @@ class Population:
             return (self.kind, self.n) == (other.kind, other.n)
         return self == other
 
+    @property
+    def among_words(self) -> str:
+        return "" if self.among is None or self.is_whole else f" (of {self.among:,})"
+
     def __str__(self) -> str:
-        among = "" if self.among is None or self.is_whole else f" (of {self.among:,})"
         rule = f" {self.rule}" if self.rule and not self.is_whole else ""
-        return f"{number_of(self.n, self.kind)}{among}{rule}"
+        return f"{number_of(self.n, self.kind)}{self.among_words}{rule}"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The ends of a 95 % interval and their place in report.json, or why there is none.
+
+    >>> Interval.at({"ci": None, "ci_reason": "too_few_items"}, "ci", "human.majority").why
+    'too few items'
+    """
+
+    ends: tuple[float, float] | None = None
+    path: str = ""
+    why: str = ""
+
+    @classmethod
+    def at(cls, entry: ReportJson, key: str, path: str) -> "Interval":
+        """Read an interval of report.json from the entry at `path`."""
+        if entry[key] is None:
+            return cls(why=reason(entry[f"{key}_reason"]))
+        low, high = entry[key]
+        return cls((low, high), f"{path}.{key}")
+
+    @property
+    def excludes_zero(self) -> bool:
+        return self.ends is not None and not self.ends[0] <= 0 <= self.ends[1]
+
+
+NO_INTERVAL = Interval(why="not computed")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number and its population; `path` is its place in report.json, if it has one there."""
+    """A number, its population and its interval; `path` is its place in report.json, if any.
+
+    What was chosen, such as a threshold, and what is planned have no population.
+    """
 
     unit: Unit
-    of: Population
+    of: Population | None
     value: float
     path: str = ""
+    interval: Interval = NO_INTERVAL
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.value):
+        if not all(map(math.isfinite, (self.value, *(self.interval.ends or ())))):
             raise ValueError(f"{self.value} is not finite.")
         if self.unit == "share" and not 0 <= self.value <= 1:
             raise ValueError(f"{self.value} is no share.")
 
     def __str__(self) -> str:
         """The number in its unit; a share of few units is a count, as in every table."""
-        if self.unit == "share" and self.of.n < TOO_SMALL:
+        if self.unit == "share" and self.of and self.of.n < TOO_SMALL:
             return f"{self.value * self.of.n:.0f}"
         return _UNITS[self.unit](self.value)
 
 
+# A part is a percentage of something else than its population's units, a size a number of points
+# without a sign, a margin or a level a setting as it was chosen.
 _UNITS = {
     "share": percent,
+    "part": lambda value: f"{value * 100:.0f} %",
     "points": points,
+    "size": lambda value: figure(abs(value) * 100, ".1f"),
+    "margin": lambda value: f"{value * 100:g}",
     "certainty": lambda value: figure(value, ".0f"),
+    "coefficient": lambda value: decimal(value, 2),
     "number": lambda value: figure(value, ".1f"),
     "count": lambda value: f"{value:,.0f}",
+    "level": lambda value: f"{value:g}",
+    "p": p_value,
+}
+_RANGES = {
+    "share": percent_range,
+    "points": points_range,
+    "coefficient": lambda ends: decimal_range(ends, 2),
 }
 
 
@@ -109,38 +188,53 @@ class Words(str):
         return super().__new__(cls, text)
 
 
-@dataclass(frozen=True)
-class Text:
-    """A text; `parts` are its pieces, each with the path of its number or “”.
+class Piece(NamedTuple):
+    """A part of a text: words, or a number with its path in report.json if it has one there.
 
-    `about` are the populations of its quantities, `named` those that it names.
+    `quantity` is the number's, and `population` is the one that the words name.
     """
 
-    parts: tuple[tuple[str, str], ...]
-    about: tuple[Population, ...] = ()
-    named: tuple[Population, ...] = ()
+    text: str
+    path: str = ""
+    quantity: Quantity | None = None
+    population: Population | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and its pieces."""
+
+    parts: tuple[Piece, ...]
     begins_with_name: bool = False
 
     def __str__(self) -> str:
-        return "".join(text for text, _ in self.parts)
+        return "".join(piece.text for piece in self.parts)
+
+    @property
+    def placed(self) -> Iterator[tuple[int, Piece]]:
+        """Every piece with its position in the text."""
+        start = 0
+        for piece in self.parts:
+            yield start, piece
+            start += len(piece.text)
 
     @property
     def numbers(self) -> list[Json]:
-        """All numbers: text, position in the sentence, and path."""
-        numbers, start = [], 0
-        for text, path in self.parts:
-            if path:
-                numbers.append({"at": start, "text": text, "path": path})
-            start += len(text)
-        return numbers
+        """The numbers that report.json has: text, position in the sentence, and path."""
+        return [
+            {"at": start, "text": piece.text, "path": piece.path}
+            for start, piece in self.placed
+            if piece.path
+        ]
 
     @property
     def populations(self) -> list[Population]:
         """What its quantities are about, each once."""
         distinct: list[Population] = []
-        for population in self.about:
-            if not any(population.is_same(other) for other in distinct):
-                distinct.append(population)
+        for piece in self.parts:
+            of = piece.quantity and piece.quantity.of
+            if of and not any(of.is_same(other) for other in distinct):
+                distinct.append(of)
         return distinct
 
     @property
@@ -149,7 +243,13 @@ class Text:
         distinct = self.populations
         if len(distinct) < 2:
             return []
-        return [of for of in distinct if not any(of.is_same(named) for named in self.named)]
+        named = [piece.population for piece in self.parts if piece.population]
+        return [of for of in distinct if not any(of.is_same(other) for other in named)]
+
+
+def bare(words: str) -> Text:
+    """A text whose numbers are of unknown populations."""
+    return Text((Piece(words),))
 
 
 Slot = Quantity | Population | Name | Words | Text
@@ -158,66 +258,96 @@ Slot = Quantity | Population | Name | Words | Text
 def clause(form: str, **slots: Slot) -> Text:
     """Fill in a part of a sentence; `say` checks the whole one.
 
-    A slot is ``{x}`` for a number in its unit or for a population, ``{x.of}`` for the population of
-    a number, ``{x.n}`` for the size of either, and for a population ``{x.has}``, which agrees with
-    it.
+    A slot is ``{x}`` for a number in its unit or for a population. ``{x.of}`` is the population of
+    a number, ``{x.full}`` the same with its rule even if that leaves none out, ``{x.some}`` without
+    its rule, ``{x.n}`` only how many, ``{x.among}`` of how many. ``{x.interval}`` is “95 % CI” with
+    its ends, ``{x.ends}`` the ends alone, ``{x.why}`` why there are none. ``{x.has}`` and
+    ``{x.is}`` agree with a population.
     """
-    parts: list[tuple[str, str]] = []
-    about: list[Population] = []
-    named: list[Population] = []
+    parts: list[Piece] = []
     begins_with_name = False
     for literal, slot, _, _ in Formatter().parse(form):
-        _add(parts, (literal, ""))
+        _add(parts, Piece(literal))
         if slot is None:
             continue
         name, _, aspect = slot.partition(".")
         value = slots[name]
-        if not any(text for text, _ in parts):
+        if not any(piece.text for piece in parts):
             begins_with_name = isinstance(value, Name) or (
                 isinstance(value, Text) and value.begins_with_name
             )
-        match value:
-            case Text():
-                _add(parts, *value.parts)
-                about += value.about
-                named += value.named
-            case Quantity():
-                of = value.of
-                _add(
-                    parts, (_of_population(of, aspect), "") if aspect else (str(value), value.path)
-                )
-                about.append(of)
-                if aspect == "of":
-                    named.append(of)
-            case Population():
-                _add(parts, (_of_population(value, aspect), ""))
-                named.append(value)
-            case Name() | Words():
-                _add(parts, (str(value), ""))
-            case _:
-                raise NotASlot(
-                    f"{value!r} is no slot of a sentence: use a quantity, a population, a name or "
-                    "fixed words."
-                )
-    filled = tuple(part for part in parts if part[0])
-    return Text(filled, tuple(about), tuple(named), begins_with_name)
+        _add(parts, *_pieces(value, aspect))
+    return Text(tuple(piece for piece in parts if piece.text), begins_with_name)
 
 
-def _add(parts: list[tuple[str, str]], *more: tuple[str, str]) -> None:
+def _pieces(value: Slot, aspect: str) -> Sequence[Piece]:
+    match value:
+        case Text():
+            return value.parts
+        case Quantity():
+            if not aspect:
+                return [Piece(str(value), value.path, quantity=value)]
+            if aspect in ("interval", "ends", "why"):
+                return _of_interval(value, aspect)
+            if value.of is None:
+                raise NotASlot(f"{value} has no population.")
+            return _of_population(
+                value.of, aspect, is_named=aspect in ("of", "full", "some", "among")
+            )
+        case Population():
+            return _of_population(value, aspect, is_named=True)
+        case Name() | Words():
+            return [Piece(str(value))]
+    raise NotASlot(
+        f"{value!r} is no slot of a sentence: use a quantity, a population, a name or fixed words."
+    )
+
+
+def _add(parts: list[Piece], *more: Piece) -> None:
     """Append pieces; a name that ends with a full stop ends the sentence too."""
-    for text, path in more:
-        ended = parts and next((t for t, _ in reversed(parts) if t), "").endswith(".")
-        parts.append((text[1:] if ended and text.startswith(".") else text, path))
+    for piece in more:
+        before = next((other.text for other in reversed(parts) if other.text), "")
+        is_double = before.endswith(".") and piece.text.startswith(".")
+        parts.append(piece._replace(text=piece.text[1:]) if is_double else piece)
 
 
-def _of_population(of: Population, aspect: str) -> str:
+def _of_interval(value: Quantity, aspect: str) -> list[Piece]:
+    interval = value.interval
+    if interval.ends is None:
+        return [Piece(interval.why if aspect == "why" else f"no interval: {interval.why}")]
+    ends = Piece(_RANGES[value.unit](interval.ends), interval.path, quantity=value)
+    return [ends] if aspect == "ends" else [Piece("95 % CI "), ends]
+
+
+def _of_population(of: Population, aspect: str, *, is_named: bool) -> list[Piece]:
+    """The words about a population, whose numbers have their own places in report.json."""
+    words, n = _population_words(of, aspect), f"{of.n:,}"
+    named = of if is_named else None
+    if aspect == "among" or not words.startswith(n):
+        return [Piece(words, population=named)]
+    before, bracket, after = words.removeprefix(n).partition(of.among_words or "(none)")
+    pieces = [Piece(n, of.path), Piece(before, population=named)]
+    if bracket:
+        pieces += [Piece(" (of "), Piece(f"{of.among:,}", of.among_path), Piece(f"){after}")]
+    return pieces
+
+
+def _population_words(of: Population, aspect: str) -> str:
     match aspect:
         case "" | "of":
             return str(of)
+        case "full":
+            return str(of) if of.rule in str(of) else f"{of} {of.rule}"
+        case "some":
+            return str(replace(of, rule=""))
         case "n":
             return number_of(of.n, of.kind)
+        case "among" if of.among is not None:
+            return number_of(of.among, of.kind)
         case "has":
             return "has" if of.n == 1 else "have"
+        case "is":
+            return "is" if of.n == 1 else "are"
     raise NotASlot(f"A population has no {aspect}.")
 
 
@@ -234,20 +364,45 @@ def say(form: str, **slots: Slot) -> Text:
         raise OtherPopulation(
             f"“{form}” has numbers about {of}, and does not name {listed([*map(str, mixed)])}."
         )
-    return text if text.begins_with_name else _capitalised(text)
+    sentence = capitalised(text)
+    if (texts := _recorded.get()) is not None:
+        texts.append(sentence)
+    return sentence
 
 
-def _capitalised(text: Text) -> Text:
-    if not text.parts:
+def unbroken(text: Text) -> str:
+    """The words without line breaks between a number and “%”."""
+    return str(text).replace(" %", "\u00a0%")
+
+
+def capitalised(text: Text) -> Text:
+    """The text with a capital at its start, except a name."""
+    if not text.parts or text.begins_with_name:
         return text
-    (first, path), *rest = text.parts
-    return replace(text, parts=((first[:1].upper() + first[1:], path), *rest))
+    first, *rest = text.parts
+    return replace(
+        text, parts=(first._replace(text=first.text[:1].upper() + first.text[1:]), *rest)
+    )
 
 
-def joined(parts: Sequence[Text]) -> Text:
+_recorded: ContextVar[list[Text] | None] = ContextVar("recorded", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[list[Text]]:
+    """All sentences that `say` makes inside."""
+    texts: list[Text] = []
+    token = _recorded.set(texts)
+    try:
+        yield texts
+    finally:
+        _recorded.reset(token)
+
+
+def joined(parts: Sequence[Text], comma: str = ", ", last: str = " and ") -> Text:
     """Parts of a sentence with commas and “and”."""
-    text = parts[0]
+    text = parts[0] if parts else Text(())
     for place, part in enumerate(parts[1:], start=2):
-        form = "{text} and {part}" if place == len(parts) else "{text}, {part}"
-        text = clause(form, text=text, part=part)
+        between = last if place == len(parts) else comma
+        text = clause(f"{{text}}{between}{{part}}", text=text, part=part)
     return text

@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from analysis.report.build import all_chapters, all_figures, all_sentences, all_tables
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import Figure, plots_json
+from analysis.report.quantities import Text, bare
 from analysis.report.registration import mark_of
 from analysis.report.rules import PLOTLY, parts_of
 from analysis.report.section import (
@@ -32,7 +33,6 @@ from analysis.report.section import (
     with_parts,
 )
 from analysis.report.sections.methods import run_facts
-from analysis.report.sentences import Text
 from analysis.report.table_files import TEX, item_rows, pack, plain_rows
 from analysis.report.tables import (
     CONDITIONAL,
@@ -174,7 +174,7 @@ def render_html(
     # Last, because failures are known only now.
     missing = _texts(report, "missing", failed)
     names = sorted({*report.get("failed_parts", ()), *failed})
-    context["missing"] = [*(Text(((part_words(name), ""),)) for name in names), *missing]
+    context["missing"] = [*(bare(part_words(name)) for name in names), *missing]
     return render_to_string("analysis/report/page.html", context | {"chapters": chapters})
 
 

@@ -11,9 +11,9 @@ from datetime import date as Date
 from typing import Any, Literal, Protocol, TypeVar
 
 from analysis.report.figures import Figure
+from analysis.report.quantities import Text, bare
 from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import CHAPTERS, analysis_titles, parts_of
-from analysis.report.sentences import Text
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import ShownTable, Table
 
@@ -38,7 +38,7 @@ class Sentence:
     @classmethod
     def of(cls, place: SentencePlace, words: str, code: str = "") -> "Sentence":
         """Create a sentence whose numbers have no link to their place in report.json."""
-        return cls(place, Text(((words, ""),)), code)
+        return cls(place, bare(words), code)
 
 
 @dataclass(frozen=True)

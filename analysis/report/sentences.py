@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from analysis.report.quantities import Text
+from analysis.report.quantities import Name, Piece, Population, Quantity, Slot, Text, say
 from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import TOO_SMALL
-from analysis.report.words import figure, listed, number_of, p_value, percent, run_names
+from analysis.report.words import listed, number_of, run_names
 
 
 def shown(text: object, path: str) -> Text:
     """A number as text, with its path in report.json."""
-    return Text(((str(text), path),))
+    return Text((Piece(str(text), path),))
 
 
 def fill(form: str, **values: object) -> Text:
@@ -26,23 +26,23 @@ def fill(form: str, **values: object) -> Text:
     >>> str(filled), filled.numbers
     ('People on 1,200 items.', [{'at': 10, 'text': '1,200', 'path': 'inputs.items'}])
     """
-    parts: list[tuple[str, str]] = []
+    parts: list[Piece] = []
     for literal, name, _, _ in Formatter().parse(form):
-        parts.append((literal, ""))
+        parts.append(Piece(literal))
         if name is not None:
             value = values[name]
-            parts += value.parts if isinstance(value, Text) else [(str(value), "")]
-    return Text(tuple(part for part in parts if part[0]))
+            parts += value.parts if isinstance(value, Text) else [Piece(str(value))]
+    return Text(tuple(piece for piece in parts if piece.text))
 
 
-def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[Piece]:
     """Split a sentence of report.json at its numbers into pieces, each with its path or “”."""
     done = 0
     for number in numbers:
-        yield sentence[done : number["at"]], ""
+        yield Piece(sentence[done : number["at"]])
         done = number["at"] + len(number["text"])
-        yield number["text"], number["path"]
-    yield sentence[done:], ""
+        yield Piece(number["text"], number["path"])
+    yield Piece(sentence[done:])
 
 
 def at(report: Mapping[str, Any], path: str) -> Any:
@@ -84,12 +84,6 @@ def holds(tested: ReportJson, level: float, key: str = "p_max") -> bool:
     """Whether a test's adjusted p value is at most the level of its kind."""
     p = tested.get(key)
     return p is not None and p <= level
-
-
-def despite_interval(ends: Sequence[float] | None) -> str:
-    """Why a claim does not hold although the interval that is shown does not include 0."""
-    is_clear = ends is not None and (ends[0] > 0 or ends[1] < 0)
-    return " After correction for all claims of the report, this can be chance." if is_clear else ""
 
 
 def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
@@ -148,35 +142,7 @@ def who_of(judge: Mapping[str, Any]) -> Json:
     return {key: judge[key] for key in ("judge", "run", "setting", "features")}
 
 
-def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str:
-    """The adjusted p value, if several competing runs have a test."""
-    if difference["tests"] < 2 or difference[key] is None:
-        return ""
-    return fill(
-        "; Holm-adjusted p {p} over {family} runs",
-        p=shown(p_value(difference[key]), f"{path}.{key}"),
-        family=shown(difference["tests"], f"{path}.tests"),
-    )
-
-
-def detectable_words(difference: Mapping[str, Any], path: str) -> Text | str:
-    """What an equally precise study would find; empty if unknown."""
-    if difference.get("detectable") is None:
-        return ""
-    return fill(
-        " An equally precise study finds a true difference of {gap} points four times out of five.",
-        gap=shown(figure(difference["detectable"] * 100, ".1f"), f"{path}.detectable"),
-    )
-
-
-def where_words(difference: Mapping[str, Any]) -> str:
-    """The items of a difference, with the path of their number."""
-    if "asked_of_all" in difference:
-        return "on the {n} items that every competing judge was asked and both decided"
-    return "on the {n} items that both decided"
-
-
-def order_words(name: str, judge: Mapping[str, Any]) -> Iterator[str]:
+def order_words(name: str, judge: ReportJson) -> Iterator[Text]:
     """How a run that was asked in both orders changed its choice, and how often a reply is right.
 
     A verdict leaves out the items on which both orders disagree, so it is right more often.
@@ -185,36 +151,15 @@ def order_words(name: str, judge: Mapping[str, Any]) -> Iterator[str]:
     if not both["n"]:
         return
     changed = both["n"] - both["consistent"]
-    words = f"With the order of the responses, {name} changed its choice on {changed:,} of "
-    words += number_of(both["n"], "item")
+    readings = Population("item", n=both["n"])
+    form = "With the order of the responses, {name} changed its choice on {x} of {x.of}"
+    slots: dict[str, Slot] = {"name": Name(name), "x": Quantity("count", readings, changed)}
     parts = [judge["position"][key] for key in ("right_when_a", "right_when_b")]
     n, correct = (sum(part[key] for part in parts) for key in ("n", "correct"))
     if changed and n >= TOO_SMALL:
-        words += f"; a single reply is right on {percent(correct / n)} of {n:,}"
-    yield f"{words}."
-
-
-def no_truth_words(report: Mapping[str, Any]) -> str:
-    """Why no answer counts as right or wrong."""
-    if report["study"].get("perspective") == "own":
-        return "People answered for themselves, so no answer is right or wrong."
-    items, unknown = report["inputs"]["items"], report["inputs"]["truth"]["unknown"]
-    if unknown < items:
-        known = items - unknown
-        has = "item has" if known == 1 else "items have"
-        return (
-            f"{known:,} of {items:,} {has} a known right answer, but no answer that counts decides "
-            f"{'it' if known == 1 else 'any of them'}, so nothing can be correct or wrong."
-        )
-    return "No item has a known right answer, so no answer can be correct or wrong."
-
-
-def uneven(found: Mapping[str, Any]) -> str:
-    """Words for one person's share of the answers, if people would otherwise be enough."""
-    if not found.get("people_uneven"):
-        return ""
-    n, share = found["clusters"]["people"], found["people_largest"]
-    return f"one of the {n:,} people gave {share * 100:.0f}\u00a0% of the answers"
+        form += "; a single reply is right on {single} of {single.of}"
+        slots["single"] = Quantity("share", Population("reply", n=n), correct / n)
+    yield say(f"{form}.", **slots)
 
 
 def texts(verdict: Mapping[str, Any]) -> Iterator[Text]:

@@ -55,7 +55,8 @@ def plural(what: str) -> str:
     if what == "person":
         return "people"
     noun, of, rest = what.partition(" of ")
-    return f"{noun}s{of}{rest}"
+    many = f"{noun[:-1]}ies" if noun == "reply" else f"{noun}s"
+    return f"{many}{of}{rest}"
 
 
 def share_of(share: float, n: int, what: str) -> str:
@@ -314,11 +315,3 @@ def language_limit(
     return (
         f"Everything was asked in the language “{language}”; results may differ in other languages."
     )
-
-
-def certainty_limit(threshold: float) -> str:
-    """A caveat about high certainty: the threshold 80 is inside a band."""
-    high = f"A certainty of {threshold:g} or more counts as high"
-    if threshold == 80:
-        return f"{high}; a certainty of exactly 80 is high but still in the band “Confident”."
-    return f"{high}; the bands shown to people and models start elsewhere."

@@ -93,7 +93,10 @@ def _attributes(cell: Cell) -> str:
 @register.filter
 def with_links(text: Text) -> SafeString:
     """A sentence in which every number with a path in report.json is a link."""
-    pieces = ((_place(words, path) if path else unbroken(words),) for words, path in text.parts)
+    pieces = (
+        (_place(piece.text, piece.path) if piece.path else unbroken(piece.text),)
+        for piece in text.parts
+    )
     return format_html_join("", "{}", pieces)
 
 

@@ -10,11 +10,12 @@ from typing import Any
 from analysis.exports.catalogue import LICENCES, BundleContents
 from analysis.exports.rows import K
 from analysis.exports.table_files import to_json
+from analysis.report.quantities import Quantity
+from analysis.report.results import certainty_limit
 from analysis.report.table_files import tex
 from analysis.report.words import (
     INDIVIDUALS,
     STEREOTYPES,
-    certainty_limit,
     language_limit,
     opt_in,
 )
@@ -230,7 +231,8 @@ def limits(described: DataDescription) -> list[str]:
         INDIVIDUALS,
     ]
     if has_certainty(described):
-        found.append(certainty_limit(study.certainty_threshold))
+        threshold = Quantity("level", None, study.certainty_threshold)
+        found.append(str(certainty_limit(threshold)))
     if study.is_simulated:
         found.insert(0, "The answers are simulated and show nothing about people.")
     unknown = [name for name, score in described.scores.items() if not score.scored]

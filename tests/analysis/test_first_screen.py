@@ -115,7 +115,7 @@ def test_what_changed_with_the_order_is_said_with_the_accuracy_of_a_reply():
     [note] = verdict.notes
     assert note == (
         "With the order of the responses, a changed its choice on 10 of 40 items; a single reply "
-        "is right on 87.5 % of 80."
+        "is right on 87.5\u00a0% of 80 replies."
     )
     both = [report["judges"][0]["position"][key] for key in ("right_when_a", "right_when_b")]
     assert sum(part["correct"] for part in both) == 70

@@ -133,7 +133,7 @@ def test_no_high_certainty_at_all():
         **nothing,
         "clusters": {"personas": 0, "questions": 0, "people": 0, **nothing},
     }
-    assert "(n = 0 and n = 0)" in report["headline"]["sentences"][3]
+    assert "steady on 0 items (of 12)" in report["headline"]["sentences"][3]
 
 
 def test_a_study_that_does_not_ask_for_certainty():

@@ -131,6 +131,6 @@ def test_sentences_are_cut_where_their_numbers_stand(usual):
     for found in (report["headline"], report["certainty_headline"], certainty_headline(report)):
         for sentence, numbers in zip(found["sentences"], found["numbers"], strict=True):
             parts = list(pieces(sentence, numbers))
-            assert "".join(text for text, _ in parts) == sentence
-            assert [text for text, path in parts if path] == [n["text"] for n in numbers]
-            assert all(at(report, path) is not None for _, path in parts if path)
+            assert "".join(piece.text for piece in parts) == sentence
+            assert [piece.text for piece in parts if piece.path] == [n["text"] for n in numbers]
+            assert all(at(report, piece.path) is not None for piece in parts if piece.path)

@@ -3,9 +3,13 @@
 import json
 import sys
 from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
+from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -33,6 +37,7 @@ from studies.statements import clock
 
 if TYPE_CHECKING:
     from analysis.data.views import View
+    from analysis.report.quantities import Text
     from analysis.report.section import OwnPage
 
 
@@ -47,7 +52,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", nargs="+", help="short name of a study")
-        parser.add_argument("--out", required=True, help="folder to write to")
+        parser.add_argument("--out", help="folder to write to")
+        parser.add_argument(
+            "--sentences",
+            action="store_true",
+            help="print every sentence of the report with the numbers in it and what they are "
+            "about; without --out, keep no files",
+        )
+        parser.add_argument("--json", action="store_true", help="print --sentences as JSON")
         parser.add_argument(
             "--seed",
             type=int,
@@ -89,7 +101,22 @@ class Command(BaseCommand):
             several.add_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
+        slugs = list(dict.fromkeys(options["study"]))
+        self.lists_sentences, self.as_json = options["sentences"], options["json"]
+        if self.as_json and not self.lists_sentences:
+            raise CommandError("--json prints sentences. Add --sentences.", returncode=2)
+        if self.lists_sentences and len(slugs) > 1:
+            raise CommandError("--sentences needs one study.", returncode=2)
+        with ExitStack() as folders:
+            if options["out"]:
+                out = Path(options["out"])
+            elif self.lists_sentences:
+                out = Path(folders.enter_context(TemporaryDirectory())) / "report"
+            else:
+                raise CommandError("Name the folder to write to with --out.", returncode=2)
+            self._handle(slugs, out, options)
+
+    def _handle(self, slugs: list[str], out: Path, options: dict[str, Any]) -> None:
         chosen: dict[str, Any] = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
         try:
             if options["view"]:
@@ -139,10 +166,11 @@ class Command(BaseCommand):
         from analysis.data.raters import REPORT_WRITTEN
         from analysis.data.runs import asked_on
         from analysis.lifecycle.build_job import write_report
+        from analysis.report.quantities import recorded
 
         asked_at = clock.now()  # as of a report on the page: what happens meanwhile comes after it
         label = slugs[0] if len(slugs) == 1 else "pooled"
-        with progress_bar(sys.stderr, total=100, label=label) as bar:
+        with progress_bar(sys.stderr, total=100, label=label) as bar, recorded() as texts:
             result = write_report(
                 *slugs,
                 out=folder,
@@ -157,7 +185,29 @@ class Command(BaseCommand):
             entry = record(find_study(slugs[0]), REPORT_WRITTEN, **detail)
             StudyLog.objects.filter(pk=entry.pk).update(created_at=asked_at)
             self._write_pages(result, folder, asked_on(slugs[0]))
+        if self.lists_sentences:
+            self._list_sentences(slugs[0], (folder / "report.html").read_text("utf-8"), texts)
+            return result
         return self._summarise(result, folder)
+
+    def _list_sentences(self, slug: str, page: str, texts: "Sequence[Text]") -> None:
+        from analysis.report.sentence_list import OF_QUANTITIES, UNKNOWN, sentences_of
+
+        sentences = list(sentences_of(page, texts))
+        kinds = Counter(sentence.kind for sentence in sentences)
+        if self.as_json:
+            content = {"study": slug, "sentences": [one.json for one in sentences], "kinds": kinds}
+            self.stdout.write(json.dumps(content, ensure_ascii=False, indent=1))
+            return
+        for chapter, of_chapter in groupby(sentences, lambda one: one.chapter):
+            self.stdout.write(chapter)
+            for sentence in of_chapter:
+                self.stdout.write("\n".join(sentence.lines))
+        known, numbered = kinds[OF_QUANTITIES], kinds[OF_QUANTITIES] + kinds[UNKNOWN]
+        self.stdout.write(
+            f"{len(sentences):,} sentences; {known:,} of the {numbered:,} with a number are made "
+            "of quantities."
+        )
 
     def _write_pages(
         self, result: dict[str, Any], folder: Path, asked_on: Mapping[str, str]

@@ -27,7 +27,7 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
-from analysis.report.quantities import Name, Population, Quantity, Text, Words, say
+from analysis.report.quantities import Interval, Name, Population, Quantity, Text, Words, say
 from analysis.report.report_json import (
     Json,
     estimate,
@@ -37,6 +37,7 @@ from analysis.report.report_json import (
     put_interval,
     undefined,
 )
+from analysis.report.results import by_chance
 from analysis.report.rules import SMALL
 from analysis.report.section import Analysis, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import (
@@ -45,7 +46,6 @@ from analysis.report.sentences import (
     SIDES,
     SINGLE,
     at,
-    despite_interval,
     held,
     holds,
     level_of,
@@ -302,7 +302,7 @@ def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict
         words = f"No side of {limit} or more for {who}: {chose}, and {right} ({gap})."
         return {"light": "green", "text": words}
     words = f"We cannot tell whether the side matters for {who}: {chose}, and {right} ({gap})."
-    return {"light": "unknown", "text": words + despite_interval(ends)}
+    return {"light": "unknown", "text": f"{words}{by_chance(Interval(ends))}"}
 
 
 def _of_people(study: ReportedStudy) -> Json:

@@ -11,10 +11,34 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Literal
 
-from analysis.report.rules import FULL_SHARE, LEVEL, TOO_SMALL
-from analysis.report.sentences import no_truth_words, where_words
+from analysis.report.quantities import (
+    Interval,
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Words,
+    capitalised,
+    clause,
+    joined,
+    say,
+    unbroken,
+)
+from analysis.report.report_json import ReportJson
+from analysis.report.results import (
+    Comparison,
+    accuracy_of,
+    clusters_of,
+    decided_by_people,
+    items,
+    no_truth,
+    not_settled,
+    not_shown,
+    people_words,
+)
+from analysis.report.rules import FULL_SHARE, LEVEL
 from analysis.report.study import competitors, standing
-from analysis.report.words import listed, number_of, percent, points, points_range, run_name
+from analysis.report.words import run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
 from analysis.stats.core.results import Trust, t_quantile
 
@@ -33,7 +57,7 @@ class ReplacementVerdict:
     else), ``copied`` (its answers are the majority's), ``rare_label``, ``clusters`` (people,
     personas or questions are too few), ``order`` (its own labels in random order agree as well).
     `holds_from` and `holds_below` are the ends of epsilon from which the judge can, and below which
-    it cannot, replace a person.
+    it cannot, replace a person. `of` are the items of the test.
     """
 
     name: str
@@ -42,6 +66,7 @@ class ReplacementVerdict:
     why: str
     found: Mapping[str, Any]
     family: int
+    of: Population
     holds_from: float | None = None
     holds_below: float | None = None
 
@@ -53,6 +78,12 @@ class ReplacementVerdict:
     def epsilon(self) -> float:
         return float(self.found["epsilon"])
 
+    @property
+    def gap(self) -> Quantity:
+        """The judge's agreement with a person minus that of another person."""
+        ends = self.found["ci"] and (-self.found["ci"][1], -self.found["ci"][0])
+        return Quantity("points", self.of, -self.advantage, interval=Interval(ends))
+
     def times_more(self) -> float:
         """How many times as much data would settle it if the observed advantage is true."""
         quantile = NormalDist().inv_cdf
@@ -63,15 +94,18 @@ class ReplacementVerdict:
         return ((quantile(1 - level) + quantile(POWER)) * se / gap) ** 2
 
 
-def copied(report: Mapping[str, Any], run: str) -> str:
-    """Why a run may be made from people's own answers; empty if nothing says so."""
-    for each in report.get("cautions", {}).get("followed", ()):
-        index = int(each["who"].removeprefix("judges."))
+def copied(report: ReportJson, run: str) -> Text | None:
+    """Why a run may be made from people's own answers, if anything says so."""
+    for entry in report.get("cautions", {}).get("followed", ()):
+        index = int(entry["who"].removeprefix("judges."))
         if report["judges"][index]["run"] == run:
-            name, items = judge_name(report, index), number_of(each["n"], "item")
-            same = f"{name} gives the majority’s answer to all {items} that both decided"
-            return f"{same}, so its answers may be made from theirs"
-    return ""
+            return clause(
+                "{name} gives the majority’s answer to all {of.full}, so its answers may be made "
+                "from theirs",
+                name=Name(judge_name(report, index)),
+                of=items(report, "that both decided", entry["n"]),
+            )
+    return None
 
 
 def one_label(found: Mapping[str, Any]) -> bool:
@@ -103,6 +137,7 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
         why=why,
         found=found,
         family=len(tests),
+        of=items(report, "that it and two or more people decided", found["n"]),
         holds_from=ends[0] if ends and not why else None,
         holds_below=ends[1] if ends else None,
     )
@@ -181,23 +216,31 @@ class VerdictAnswer:
         return {YES: "yes", NO: "no", USELESS: "no", UNKNOWN: "unknown"}.get(self.word, "none")
 
 
-def answer_of(report: Mapping[str, Any]) -> VerdictAnswer:
+def answer_of(report: ReportJson) -> VerdictAnswer:
+    word, text = _answer(report)
+    return VerdictAnswer(word, unbroken(text))
+
+
+def _answer(report: ReportJson) -> tuple[str, Text]:
     state = report["headline"]["state"]
     if state in {"better", "worse", "equivalent", "cannot_tell", "too_few"}:
-        word, sentence = ANSWERS.get(state, UNKNOWN), _compared(report, state)
-        test = report["comparison"][headline_run(report)].get("pooled_replacement", {})
-        if word == YES and one_label(test):
-            name = judge_name(report, headline_run(report))
-            same = f"{name} gives the same label to {_same(test)}, so it decides nothing"
-            return VerdictAnswer(UNKNOWN, f"{same}, though {sentence}")
-        if word == YES and (copy := copied(report, report["headline"]["run"])):
-            return VerdictAnswer(UNKNOWN, f"{copy}, though {sentence}")
-        if word == YES and (guessing := _no_better_than_guessing(report)):
-            return VerdictAnswer(USELESS, f"{guessing} {sentence[:1].upper()}{sentence[1:]}")
-        return VerdictAnswer(word, sentence)
+        word, finding = ANSWERS.get(state, UNKNOWN), _compared(report, state)
+        if word != YES:
+            return word, say("{finding}.", finding=finding)
+        index = headline_run(report)
+        test = report["comparison"][index].get("pooled_replacement", {})
+        if one_label(test):
+            same = _same_label(report, judge_name(report, index), test)
+            return UNKNOWN, say("{same}, though {finding}.", same=same, finding=finding)
+        if copy := copied(report, report["headline"]["run"]):
+            return UNKNOWN, say("{copy}, though {finding}.", copy=copy, finding=finding)
+        if guessing := _no_better_than_guessing(report):
+            form = "{guessing}. {finding}."
+            return USELESS, say(form, guessing=guessing, finding=capitalised(finding))
+        return word, say("{finding}.", finding=finding)
     if found := replacement_of(report):
-        return VerdictAnswer(REPLACES.get(found.state, UNKNOWN), _replaced(found))
-    return VerdictAnswer(UNKNOWN if report["judges"] else "", _not_compared(report, state))
+        return REPLACES.get(found.state, UNKNOWN), _replaced(report, found)
+    return UNKNOWN if report["judges"] else "", _not_compared(report, state)
 
 
 @dataclass(frozen=True)
@@ -236,178 +279,149 @@ def standings_of(report: Mapping[str, Any]) -> list[JudgeStanding]:
     return found
 
 
-def _compared(report: Mapping[str, Any], state: str) -> str:
+def _compared(report: ReportJson, state: str) -> Text:
     index = headline_run(report)
-    difference = report["comparison"][index]["difference_general"]
-    name = judge_name(report, index)
-    people = people_words(report)
-    gap, margin = f"{abs(difference['value'] or 0) * 100:.1f}", f"{difference['margin'] * 100:g}"
-    n = f"{difference['n']:,}"
-    where = f", {where_words(difference).format(n=n)}"
-    if state == "better":
-        return f"{name} was right more often than {people}, by {gap} percentage points{where}."
-    if state == "worse":
-        return f"{name} was right less often than {people}, by {gap} percentage points{where}."
-    if state == "equivalent":
-        alike = f"{name} was right as often as {people}, within {margin} percentage points"
-        return f"{alike}{where}."
-    if state == "too_few":
-        n = difference["n"]
-        return (
-            f"{name} and {people} both decided only {n:,} item{'' if n == 1 else 's'}, too few "
-            "for a comparison."
-        )
-    ends = difference["ci_as_best"] or difference["ci"]
-    seen = _seen(report, index, f"{name} was right", people)
-    if ends is None:
-        return f"{seen}, and there are too few data to say whether this holds in general."
-    if ends[0] <= 0 <= ends[1]:
-        return f"{seen}, and a difference of this size can be chance{_found_from(difference)}."
-    unclear = f"{seen}, and it is unclear whether there is a difference"
-    return f"{unclear}{_found_from(difference)}."
+    judge, people = judge_name(report, index), people_words(report)
+    return Comparison.of_run(report, index, state=state, judge=judge, people=people).answer()
 
 
-def _seen(report: Mapping[str, Any], index: int, who: str, people: str) -> str:
-    """How often both were right on the same items."""
-    difference = report["comparison"][index]["difference_general"]
-    ours, theirs = (
-        percent(difference[key]).replace(" %", "\u00a0%")
-        for key in ("judge_accuracy", "people_accuracy")
-    )
-    where = where_words(difference).format(n=f"{difference['n']:,}")
-    return f"{where[:1].upper()}{where[1:]}, {who} on {ours}, {people} on {theirs}"
-
-
-def _no_better_than_guessing(report: Mapping[str, Any]) -> str:
+def _no_better_than_guessing(report: ReportJson) -> Text | None:
     """The side that is not shown to beat chance and the best constant answer."""
     index = headline_run(report)
     truth, study = report["inputs"]["truth"], report["study"]
     known = {key: n for key, n in truth.items() if key != "unknown"}
     chance = 1 / 3 if study["allow_tie"] else 1 / 2
     floor = max(chance, max(known.values()) / max(1, sum(known.values())))
-    ends = {
-        judge_name(report, index): report["judges"][index]["clusters"].get("ci_as_best"),
-        people_words(report): report["human"]["majority"]["clusters"]["ci"],
+    sides: dict[Name | Words, Sequence[float] | None] = {
+        Name(judge_name(report, index)): report["judges"][index]["clusters"].get("ci_as_best"),
+        Words(people_words(report)): report["human"]["majority"]["clusters"]["ci"],
     }
-    low = [name for name, found in ends.items() if found is not None and found[0] <= floor]
-    if not low:
-        return ""
-    who = f"{low[0]} is not" if len(low) == 1 else "neither is"
-    return f"{who[:1].upper()}{who[1:]} shown to be better than guessing."
+    low = [who for who, ends in sides.items() if ends is not None and ends[0] <= floor]
+    return not_shown(low, Words("better than guessing")) if low else None
 
 
-def _found_from(difference: Mapping[str, Any]) -> str:
-    """The difference that such a study would find; empty if unknown."""
-    gap = difference["detectable"]
-    if not gap:
-        return ""
-    size = f"{gap * 100:.0f} points"
-    return f" (a study like this one finds {size} four times out of five)"
-
-
-def _replaced(found: ReplacementVerdict) -> str:
-    name, test = found.name, found.found
+def _replaced(report: ReportJson, found: ReplacementVerdict) -> Text:
+    """Whether the judge could replace an annotator, or what keeps it open."""
+    name = Name(found.name)
     if found.why == "one_label":
-        same = f"{name} gives the same label to {_same(test)}, so it decides nothing"
+        result = not_settled(clause("it could replace an annotator"))
         if found.state == "not_replaceable":
-            return f"{same} and could not replace an annotator: {_lost(found)}."
-        return (
-            f"{same}, and it is not settled whether it could replace an annotator: {_lost(found)}."
+            result = clause("it could not replace an annotator")
+        return say(
+            "{same}, and {result}: {lost}.",
+            same=_same_label(report, found.name, found.found),
+            result=result,
+            lost=_lost(found),
         )
-    open_ = f"It is not settled whether {name} could replace an annotator"
-    if found.why == "rare_label":
-        n = test["rarest"]
-        return (
-            f"{open_}: the rarer label is too rare ({number_of(n, 'answer')}; at least "
-            f"{FEWEST_OF_A_LABEL} are needed)."
-        )
-    if found.why == "clusters":
-        kinds = [_few_words(test, kind) for kind in test.get("too_few", ())]
-        return (
-            f"{open_}: {listed(kinds)} are too few."
-            if kinds
-            else f"{open_}: there are too few data."
-        )
-    if found.why == "copied":
-        return (
-            f"{open_}: it gives the majority’s answer to every item that both decided, so its "
-            "answers may be made from theirs."
-        )
-    if found.why == "order":
-        gain = test["gain"]
-        return (
-            f"{open_}: its own labels in random order agree with people about as often (gain "
-            f"{points(gain['value'])} points, 95\u00a0% CI {points_range(gain['ci'])})."
-        )
-    could = {
-        "replaceable": f"{name} could replace an annotator, although the right answers are unknown",
-        "not_replaceable": f"{name} could not replace an annotator",
-        "cannot_tell": open_,
-    }[found.state]
-    return f"{could}: {_lost(found)}."
+    could = clause("{name} could replace an annotator", name=name)
+    if found.state == "replaceable":
+        form = "{could}, although the right answers are unknown: {lost}."
+        return say(form, could=could, lost=_lost(found))
+    if found.state == "not_replaceable":
+        form = "{name} could not replace an annotator: {lost}."
+        return say(form, name=name, lost=_lost(found))
+    return say("{open}: {why}.", open=not_settled(could), why=_why_open(report, found))
 
 
-def _lost(found: ReplacementVerdict) -> str:
+def _why_open(report: ReportJson, found: ReplacementVerdict) -> Text:
+    test = found.found
+    match found.why:
+        case "rare_label":
+            return clause(
+                "the rarer label is too rare ({answers}; at least {fewest} are needed)",
+                answers=Population("answer", n=test["rarest"]),
+                fewest=Quantity("level", None, FEWEST_OF_A_LABEL),
+            )
+        case "clusters":
+            kinds = [_few(test, kind) for kind in test.get("too_few", ())]
+            if not kinds:
+                return clause("there are too few data")
+            return clause("{kinds} are too few", kinds=joined(kinds))
+        case "copied":
+            return clause(
+                "it gives the majority’s answer to every item that both decided, so its answers "
+                "may be made from theirs"
+            )
+        case "order":
+            gain = Interval.at(test["gain"], "ci", "")
+            return clause(
+                "its own labels in random order agree with people about as often (gain {x} points "
+                "on {x.of}, {x.interval})",
+                x=Quantity("points", found.of, test["gain"]["value"], interval=gain),
+            )
+    return _lost(found)
+
+
+def _lost(found: ReplacementVerdict) -> Text:
     """The judge's agreement minus a person's, on the scale where the judge is worse."""
-    test, gap = found.found, -found.advantage
-    alike = ", with all labels weighted equally," if test.get("scale") == "balanced" else ""
-    size = f"{abs(gap) * 100:.1f}"
-    than = f"{size} points {'higher' if gap > 0 else 'lower'} than a person’s"
-    if size == "0.0":
-        than = "equal to a person’s"
-    ends = ""
-    if test["ci"] is not None:
-        low, high = test["ci"]
-        ends = f"95\u00a0% CI {points_range((-high, -low))}; "
-    allowed = f"ε allows {found.epsilon * 100:g} lower"
-    return f"its agreement with the other people{alike} is {than} ({ends}{allowed})"
+    gap = found.gap
+    size = Quantity("size", found.of, gap.value)
+    than = clause("{size} points {more} than a person’s", size=size, more=_higher(gap))
+    if str(size) == "0.0":
+        than = clause("equal to a person’s")
+    alike = ", with all labels weighted equally," if found.found.get("scale") == "balanced" else ""
+    return clause(
+        "on {gap.of}, its agreement with the other people{alike} is {than} ({ends}ε allows "
+        "{epsilon} lower)",
+        gap=gap,
+        alike=Words(alike),
+        than=than,
+        ends=clause("{gap.interval}; ", gap=gap) if gap.interval.ends else Words(""),
+        epsilon=Quantity("margin", None, found.epsilon),
+    )
 
 
-def _same(test: Mapping[str, Any]) -> str:
-    n, share = test["decided"], test["same_label"]
-    return f"{round(share * n):,} of {number_of(n, 'item')}"
+def _higher(gap: Quantity) -> Words:
+    return Words("higher" if gap.value > 0 else "lower")
 
 
-def _few_words(test: Mapping[str, Any], kind: str) -> str:
+def _same_label(report: ReportJson, name: str, test: ReportJson) -> Text:
+    of = items(report, "that it decided", test["decided"])
+    same = Quantity("count", of, round(test["same_label"] * of.n))
+    form = "{name} gives the same label to {same} of {same.of}, so it decides nothing"
+    return clause(form, name=Name(name), same=same)
+
+
+def _few(test: ReportJson, kind: str) -> Text:
     if kind == "people":
         return counted_people(test)
-    return number_of(test["clusters"][kind], kind.removesuffix("s"))
+    return clause("{of}", of=clusters_of(test, kind))
 
 
-def counted_people(found: Mapping[str, Any]) -> str:
+def counted_people(found: ReportJson) -> Text:
     """The number of people, with their effective number if some gave many more answers."""
-    people, effective = found["clusters"]["people"], found.get("people_effective")
-    shown = number_of(people, "person")
-    if effective is None or effective >= FULL_SHARE * people:
-        return shown
-    return f"{shown} (who count as {effective:.1f}, because some gave many more answers)"
+    of = clusters_of(found, "people")
+    if who := effective_people(found):
+        return clause("{of} ({who})", of=of, who=who)
+    return clause("{of}", of=of)
 
 
-def _not_compared(report: Mapping[str, Any], state: str) -> str:
+def effective_people(found: ReportJson) -> Text | None:
+    """How many people some count as who gave many more answers, if that is far fewer."""
+    of, effective = clusters_of(found, "people"), found.get("people_effective")
+    if effective is None or effective >= FULL_SHARE * of.n:
+        return None
+    x = Quantity("number", of, effective)
+    return clause("who count as {x}, because some gave many more answers", x=x)
+
+
+def _not_compared(report: ReportJson, state: str) -> Text:
     people = report["human"]
     if state == "no_answers":
-        return "There are no answers from people or judges yet."
+        return say("There are no answers from people or judges yet.")
     if state == "no_truth":
-        nobody = "" if people["answers"] else " No person has answered."
-        return f"{no_truth_words(report)}{nobody}"
+        if people["answers"]:
+            return no_truth(report)
+        return say("{why} No person has answered.", why=no_truth(report))
     if state == "judges_only":
         if not people["answers"]:
-            return "No person’s answer counts, so there is no comparison."
-        return "No decision of people can be scored, so there is no comparison."
-    who = people_words(report)
-    seen = f"{who[:1].upper()}{who[1:]} was right on {_share(people['majority'])}"
-    return f"{seen}; no judge has an answer that counts."
-
-
-def _share(side: Mapping[str, Any]) -> str:
-    if side["n"] < TOO_SMALL:
-        return f"{side['correct']} of {side['n']} items"
-    share = percent(side["accuracy"]).replace(" %", "\u00a0%")
-    return f"{share} of {number_of(side['n'], 'item')}"
-
-
-def people_words(report: Mapping[str, Any]) -> str:
-    return "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
+            return say("No person’s answer counts, so there is no comparison.")
+        return say("No decision of people can be scored, so there is no comparison.")
+    return say(
+        "{who} was right on {x} of {x.of}; no judge has an answer that counts.",
+        who=Words(people_words(report)),
+        x=accuracy_of(people["majority"], "human.majority", decided_by_people(report)),
+    )
 
 
 def judge_name(report: Mapping[str, Any], index: int) -> str:

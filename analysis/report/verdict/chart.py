@@ -8,14 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.report.quantities import Quantity, Words, say, unbroken
+from analysis.report.results import people_words
 from analysis.report.study import competitors
 from analysis.report.tables import interval_of
-from analysis.report.verdict.answer import (
-    ReplacementVerdict,
-    judge_name,
-    people_words,
-    replacement_of,
-)
+from analysis.report.verdict.answer import ReplacementVerdict, judge_name, replacement_of
 from analysis.report.words import points, points_range
 
 SHOWN_JUDGES = 3
@@ -93,9 +90,14 @@ def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
         left_out=len(found[SHOWN_JUDGES:]),
         title="Right more or less often than people",
         sides=("less often", "more often"),
-        caption=(
-            f"Accuracy minus that of {people_words(report)}, in percentage points with 95 % "
-            f"intervals, {where}. Grey: equal within ±{margin * 100:g}."
+        caption=unbroken(
+            say(
+                "Accuracy minus that of {people}, in percentage points with 95 % intervals, "
+                "{where}. Grey: equal within ±{margin}.",
+                people=Words(people_words(report)),
+                where=Words(where),
+                margin=Quantity("margin", None, margin),
+            )
         ),
     )
 
@@ -122,10 +124,13 @@ def agreement_chart(found: Sequence[NamedDifference], epsilon: float) -> Verdict
         left_out=len(found[SHOWN_JUDGES:]),
         title="Agrees more or less often than another person",
         sides=("less often", "more often"),
-        caption=(
-            "The judge’s agreement with a person minus that of another person, in percentage "
-            "points with 95 % intervals. Balanced: the labels count equally. Grey: less often by "
-            f"up to {epsilon * 100:g}, which counts as good enough."
+        caption=unbroken(
+            say(
+                "The judge’s agreement with a person minus that of another person, in percentage "
+                "points with 95 % intervals. Balanced: the labels count equally. Grey: less often "
+                "by up to {epsilon}, which counts as good enough.",
+                epsilon=Quantity("margin", None, epsilon),
+            )
         ),
     )
 

@@ -9,24 +9,38 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Words,
+    bare,
+    clause,
+    joined,
+    say,
+    unbroken,
+)
 from analysis.report.report_json import ReportJson
+from analysis.report.results import clusters_of, items, uneven
 from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
 from analysis.report.section import on_in
 from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.position import length_texts
-from analysis.report.sentences import order_words, uneven
+from analysis.report.sentences import order_words
 from analysis.report.verdict.answer import (
     POWER,
     VerdictAnswer,
     answer_of,
     copied,
     counted_people,
+    effective_people,
     headline_run,
     judge_name,
     replacement_of,
 )
 from analysis.report.verdict.chart import VerdictChart, chart_of
-from analysis.report.words import listed, number_of, run_name
+from analysis.report.words import listed, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.shared_variance import (
     ANNOTATORS_PER_ANSWER,
@@ -57,7 +71,7 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
     return ReportVerdict(
         unfinished_of(report),
         answer_of(report),
-        list(order_notes(report)),
+        [unbroken(note) for note in order_notes(report)],
         chart_of(report),
         caveats_of(report),
         settling_of(report),
@@ -69,11 +83,15 @@ def unfinished_of(report: ReportJson) -> str:
     """How many answers are missing while the study recruits; empty if none are."""
     if not _missing_answers(report):
         return ""
-    here, recruiting = report["human"]["answers"], report["human"]["recruiting"]
-    return (
-        f"Unfinished: {here:,} of {recruiting['wanted']:,} answers, recruiting is "
-        f"{recruiting['state']}."
+    recruiting = report["human"]["recruiting"]
+    answers = Population("answer", n=report["human"]["answers"], among=recruiting["wanted"])
+    text = say(
+        "Unfinished: {here} of {answers.among}, recruiting is {state}.",
+        here=Quantity("count", answers, answers.n),
+        answers=answers,
+        state=Words(recruiting["state"]),
     )
+    return unbroken(text)
 
 
 def _missing_answers(report: ReportJson) -> int:
@@ -81,7 +99,7 @@ def _missing_answers(report: ReportJson) -> int:
     return max(0, recruiting["wanted"] - report["human"]["answers"])
 
 
-def order_notes(report: ReportJson) -> Iterator[str]:
+def order_notes(report: ReportJson) -> Iterator[Text]:
     """What changed with the order of the responses, for the judge that the answer is about."""
     found = replacement_of(report)
     if found is not None:
@@ -99,50 +117,52 @@ FEWEST_ALIKE = 5
 
 # Caveats for readers in order of importance; each gives a sentence, or nothing if it does not
 # apply. A banner above the title marks simulated data.
-Caveat = Callable[[ReportJson], str]
+Caveat = Callable[[ReportJson], Text | None]
 
 
-def _cautions(report: ReportJson) -> list[str]:
+def _cautions(report: ReportJson) -> list[Text]:
     """What would mislead if it were missing; most studies have none."""
-    sentences = [str(text) for _, text in caution_texts(report)]
+    sentences = [text for _, text in caution_texts(report)]
     if "run" in report["headline"]:
         text = length_texts(report).get(f"judges.{headline_run(report)}")
-        sentences += [str(text)] if text else []
+        sentences += [text] if text else []
     return sentences
 
 
-def _chosen_late(report: ReportJson) -> str:
+def _chosen_late(report: ReportJson) -> Text | None:
     registration = report["registration"]
     if report["parameters"]["explored"] or registration["late_changes"]:
-        return "The threshold or the margin was chosen after the data."
+        return say("The threshold or the margin was chosen after the data.")
     plan = registration["plan"]
     if not plan:
-        return "No analysis plan was frozen, so everything is exploratory."
-    return "" if plan["before_data"] else "The analysis plan was frozen after the first data."
+        return say("No analysis plan was frozen, so everything is exploratory.")
+    return (
+        None if plan["before_data"] else say("The analysis plan was frozen after the first data.")
+    )
 
 
-def _agreement_only(report: ReportJson) -> str:
+def _agreement_only(report: ReportJson) -> Text | None:
     known = report["headline"]["state"] != "no_truth" or not report["judges"]
-    return "" if known else "Agreement is not accuracy: people can agree and be wrong."
+    return None if known else say("Agreement is not accuracy: people can agree and be wrong.")
 
 
-def _few(report: ReportJson) -> str:
+def _few(report: ReportJson) -> Text | None:
     found = rests_on(report)
     for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
-        n = found["clusters"].get(kind)
-        what = "person" if kind == "people" else kind.removesuffix("s")
-        shown = counted_people(found) if kind == "people" else n and number_of(n, what)
-        return f"Only {shown}: others may differ." if n else ""
-    return ""
+        if not found["clusters"].get(kind):
+            return None
+        few = counted_people(found) if kind == "people" else clusters_of(found, kind)
+        return say("Only {few}: others may differ.", few=few)
+    return None
 
 
-def _unequal(report: ReportJson) -> str:
+def _unequal(report: ReportJson) -> Text | None:
     """The effective number of people if some gave many more answers."""
     found = rests_on(report)
     if not found.get("clusters", {}).get("people") or "people" in found["too_few"]:
-        return ""
-    shown = counted_people(found)
-    return f"{shown}." if "count as" in shown else ""
+        return None
+    is_unequal = effective_people(found) is not None
+    return say("{people}.", people=counted_people(found)) if is_unequal else None
 
 
 def rests_on(report: ReportJson) -> ReportJson:
@@ -157,25 +177,31 @@ def rests_on(report: ReportJson) -> ReportJson:
     return {}
 
 
-def _of_chapters(report: ReportJson) -> str:
+def _of_chapters(report: ReportJson) -> Text | None:
     """The caveat of an extra's chapter."""
     failed = report.get("failed_parts", ())
     shown = (chapter for chapter in CHAPTERS.where(on_in(report)) if chapter.name not in failed)
-    return next(filter(None, (chapter.caveat(report) for chapter in shown)), "")
+    words = next(filter(None, (chapter.caveat(report) for chapter in shown)), "")
+    return bare(words) if words else None
 
 
-def _refusing(report: ReportJson) -> str:
+def _refusing(report: ReportJson) -> Text | None:
     judges = report["judges"]
-    found = [
-        f"{run_name(judge, judges)} refused {judge['excluded']['refused']:,} of "
-        f"{number_of(judge['items'], 'item')}"
+    refused = [
+        clause(
+            "{judge} refused {n} of {n.of}",
+            judge=Name(run_name(judge, judges)),
+            n=Quantity("count", items(report, "that it was asked", judge["items"]), n),
+        )
         for judge in judges
-        if judge["excluded"]["refused"] >= MANY_REFUSED * max(1, judge["items"])
+        if (n := judge["excluded"]["refused"]) >= MANY_REFUSED * max(1, judge["items"])
     ]
-    return f"{listed(found)}, and its numbers are about the others." if found else ""
+    if not refused:
+        return None
+    return say("{refused}, and its numbers are about the others.", refused=joined(refused))
 
 
-def _identical(report: ReportJson) -> str:
+def _identical(report: ReportJson) -> Text | None:
     """Judges that gave every item the same answer as an earlier one."""
     judges, matrix = report["judges"], report["matrix"]
     for one, judge in enumerate(judges):
@@ -188,30 +214,33 @@ def _identical(report: ReportJson) -> str:
         ]
         if same:
             names = listed([run_name(judge, judges), *same])
-            return f"{names} give the same answer to every item that both decided."
-    return ""
+            form = "{names} give the same answer to every item that both decided."
+            return say(form, names=Name(names))
+    return None
 
 
-def _unknown_truth(report: ReportJson) -> str:
-    unknown, n = report["inputs"]["truth"]["unknown"], report["inputs"]["items"]
-    return f"{unknown:,} of {n:,} items have no known answer." if 0 < unknown < n else ""
+def _unknown_truth(report: ReportJson) -> Text | None:
+    unknown = items(report, "", report["inputs"]["truth"]["unknown"])
+    if unknown.is_whole or not unknown.n:
+        return None
+    return say("{unknown} {unknown.has} no known answer.", unknown=unknown)
 
 
-def _excluded(report: ReportJson) -> str:
-    n = report["human"]["not_counted"].get("excluded_people", 0)
-    return f"{n:,} {'person is' if n == 1 else 'people are'} excluded." if n else ""
+def _excluded(report: ReportJson) -> Text | None:
+    people = Population("person", n=report["human"]["not_counted"].get("excluded_people", 0))
+    return say("{people} {people.is} excluded.", people=people) if people.n else None
 
 
-def _averages(report: ReportJson) -> str:
-    return "These are averages. Do not use them for decisions about individuals."
+def _averages(report: ReportJson) -> Text:
+    return say("These are averages. Do not use them for decisions about individuals.")
 
 
-def _stereotypes(report: ReportJson) -> str:
-    return "Answers from profiles may be stereotypes."
+def _stereotypes(report: ReportJson) -> Text:
+    return say("Answers from profiles may be stereotypes.")
 
 
-def _volunteers(report: ReportJson) -> str:
-    return "People chose to take part." if report["human"].get("people") else ""
+def _volunteers(report: ReportJson) -> Text | None:
+    return say("People chose to take part.") if report["human"].get("people") else None
 
 
 CAVEATS: tuple[Caveat, ...] = (
@@ -234,32 +263,39 @@ def caveats_of(report: ReportJson) -> list[str]:
     """At most three, and one more if there are cautions, which come first."""
     usual = [sentence for caveat in CAVEATS if (sentence := caveat(report))]
     cautions = _cautions(report)[:SHOWN_CAVEATS]
-    return [*cautions, *usual][: SHOWN_CAVEATS + bool(cautions)]
+    shown = [*cautions, *usual][: SHOWN_CAVEATS + bool(cautions)]
+    return [unbroken(text) for text in shown]
 
 
 # Above this multiple of the present size, more data are not realistic advice.
 MOST = 30
 
 
-def settling_of(report: Mapping[str, Any]) -> str:
+def settling_of(report: ReportJson) -> str:
     """What to do next: what is missing, or what would turn “not yet known” into an answer."""
+    return unbroken(_settling(report))
+
+
+def _settling(report: ReportJson) -> Text:
     state = report["headline"]["state"]
     if more := _missing_answers(report):
-        return f"Collect the other {number_of(more, 'answer')}, then build the report again."
-    if state == "no_answers":
-        return "Answers from people and at least one judge."
-    if state == "no_truth":
-        return _without_truth(report)
-    if state == "judges_only":
-        if not report["human"]["answers"]:
-            return "Ask people about the same items."
-        return "More people per item, so that a majority decides."
-    if state == "people_only":
-        return "A judge run on the same items."
+        of = Population("answer", n=more)
+        return say("Collect the other {of}, then build the report again.", of=of)
+    match state:
+        case "no_answers":
+            return say("Answers from people and at least one judge.")
+        case "no_truth":
+            return _without_truth(report)
+        case "judges_only" if not report["human"]["answers"]:
+            return say("Ask people about the same items.")
+        case "judges_only":
+            return say("More people per item, so that a majority decides.")
+        case "people_only":
+            return say("A judge run on the same items.")
     difference = report["comparison"][headline_run(report)]["difference_general"]
     if state in {"better", "equivalent"} and copied(report, report["headline"].get("run", "")):
         return _asked_again(judge_name(report, headline_run(report)))
-    if state in {"better", "worse", "equivalent"}:
+    if state in SETTLED:
         if "people" in difference["one"]:
             return _enough(report, "for these people and items like these", "Other people need")
         only = [kind.removesuffix("s") for kind in difference["one"]]
@@ -269,107 +305,137 @@ def settling_of(report: Mapping[str, Any]) -> str:
             report, f"for {listed(['items', *kinds])} like these{its_own}", "Others need"
         )
     if state == "too_few":
-        more = MIN_COMPARED - difference["n"]
-        return f"At least {more:,} more items that both decide, because {MIN_COMPARED} are needed."
+        return say(
+            "At least {more} more items that both decide, because {fewest} are needed.",
+            more=_planned(MIN_COMPARED - difference["n"]),
+            fewest=_planned(MIN_COMPARED),
+        )
     if difference["too_few"]:
         return few_kinds(difference)
-    factor, finding = times_more(difference)
-    return _more_in_words(report, difference, factor, finding)
+    return _more_in_words(report, difference)
 
 
-def _asked_again(name: str) -> str:
-    return (
-        f"Find out whether {name} was made from these people’s answers; if so, ask another judge."
+def _planned(n: float) -> Quantity:
+    """A number of what a study would need, which is about nothing in this one."""
+    return Quantity("count", None, n)
+
+
+def _asked_again(name: str) -> Text:
+    return say(
+        "Find out whether {name} was made from these people’s answers; if so, ask another judge.",
+        name=Name(name),
     )
 
 
-def _enough(report: ReportJson, scope: str, others: str) -> str:
+def _enough(report: ReportJson, scope: str, others: str) -> Text:
     """Nothing more is needed; only what was planned before the data is settled."""
+    words = {"scope": Words(scope), "others": Words(others)}
     if "recruiting" in report["human"]:
-        return f"No more data are needed {scope}. Close the study, then build the report again."
+        form = "No more data are needed {scope}. Close the study, then build the report again."
+        return say(form, **words)
     plan, changes = (report["registration"][key] for key in ("plan", "late_changes"))
     why = "Nothing was registered"
     if plan and plan["before_data"]:
         if not changes and not report["parameters"]["explored"]:
-            return f"It is settled {scope}. {others} their own study."
+            return say("It is settled {scope}. {others} their own study.", **words)
         why = "The threshold or the margin was chosen after the data"
-    return (
-        f"No more data are needed {scope}. {why}: confirm it with a plan that is frozen before new "
-        f"data. {others} their own study."
+    return say(
+        "No more data are needed {scope}. {why}: confirm it with a plan that is frozen before new "
+        "data. {others} their own study.",
+        why=Words(why),
+        **words,
     )
 
 
-def few_kinds(found: Mapping[str, Any]) -> str:
+def few_kinds(found: ReportJson) -> Text:
     """The kinds of clusters to increase."""
-    few = [kind for kind in found.get("too_few", ()) if kind != "people" or not uneven(found)]
-    kinds = [f"{kind} ({_so_far(found, kind)})" for kind in few]
-    if uneven(found):
-        spread = f"Answers spread more evenly over people: {uneven(found)}"
-        more = f", and more {listed(kinds)}" if kinds else ""
-        return f"{spread}{more}. At present, nothing can be said about others like them."
-    if not kinds:
-        return "More items, people, personas and questions."
-    return f"More {listed(kinds)}: with so few, nothing can be said about others like them."
+    cause = uneven(found)
+    few = [kind for kind in found.get("too_few", ()) if kind != "people" or not cause]
+    more = joined([_so_far(found, kind) for kind in few])
+    if cause:
+        return say(
+            "Answers spread more evenly over people: {cause}{more}. At present, nothing can be "
+            "said about others like them.",
+            cause=cause,
+            more=clause(", and more {more}", more=more) if few else Words(""),
+        )
+    if not few:
+        return say("More items, people, personas and questions.")
+    return say("More {more}: with so few, nothing can be said about others like them.", more=more)
 
 
-def _so_far(found: Mapping[str, Any], kind: str) -> str:
-    words = f"{found['clusters'][kind]} so far"
-    if kind == "people" and " (" in (counted := counted_people(found)):
-        return f"{words}, {counted.split(' (')[1].removesuffix(')')}"
-    return words
+def _so_far(found: ReportJson, kind: str) -> Text:
+    of = clusters_of(found, kind)
+    count, who = Quantity("count", of, of.n), effective_people(found)
+    if kind == "people" and who:
+        return clause("people ({count} so far, {who})", count=count, who=who)
+    return clause("{kind} ({count} so far)", kind=Words(kind), count=count)
 
 
-def sensitivity_of(report: Mapping[str, Any]) -> str:
+def sensitivity_of(report: ReportJson) -> str:
     """The epsilons for which the answer without right labels holds; empty if irrelevant."""
     found = replacement_of(report)
     if found is None or found.why in {"rare_label", "clusters"} or found.holds_below is None:
         return ""
-    yes, no = found.holds_from, found.holds_below
+    no = Quantity("size", found.of, found.holds_below)
     if found.state == "not_replaceable":
-        return f"The answer is the same for every ε below {no * 100:.1f} points."
-    if found.why or yes is None:
+        return str(say("The answer is the same for every ε below {no} points.", no=no))
+    if found.why or found.holds_from is None:
         return ""
+    # Rounded up, so that the printed epsilon is enough.
+    enough = math.ceil(max(found.holds_from, 0.0) * 1000 - 1e-6) / 1000
+    yes = Quantity("size", found.of, enough)
     if found.state == "replaceable":
-        return f"The answer is the same for every ε of {_at_least(yes)} points or more."
-    ends = f"With an ε of {_at_least(yes)} points or more the answer would be “could”"
-    return f"{ends}, with one below {no * 100:.1f} “could not”." if no > 0 else f"{ends}."
+        return str(say("The answer is the same for every ε of {yes} points or more.", yes=yes))
+    form = "With an ε of {yes} points or more the answer would be “could”"
+    if no.value > 0:
+        return str(say(f"{form}, with one below {{no}} “could not”.", yes=yes, no=no))
+    return str(say(f"{form}.", yes=yes))
 
 
-def _at_least(share: float) -> str:
-    """Points rounded up, so that the printed epsilon is enough."""
-    return f"{math.ceil(max(share, 0.0) * 1000 - 1e-6) / 10:.1f}"
-
-
-def _without_truth(report: Mapping[str, Any]) -> str:
+def _without_truth(report: ReportJson) -> Text:
     found = replacement_of(report)
     if found is None:
-        return "Items with a known right answer: what the person themselves said."
-    if found.why == "one_label":
-        return "A judge that gives more than one label."
-    if found.why == "rare_label":
-        return "More items with the rarer label, or people who choose it."
-    if found.why == "clusters":
-        return few_kinds(found.found)
-    if found.why == "copied":
-        return _asked_again(found.name)
-    if found.why == "order":
-        return "More items, or a judge that follows what people see in them."
+        return say("Items with a known right answer: what the person themselves said.")
+    match found.why:
+        case "one_label":
+            return say("A judge that gives more than one label.")
+        case "rare_label":
+            return say("More items with the rarer label, or people who choose it.")
+        case "clusters":
+            return few_kinds(found.found)
+        case "copied":
+            return _asked_again(found.name)
+        case "order":
+            return say("More items, or a judge that follows what people see in them.")
     if found.state != "cannot_tell":
-        return (
+        return say(
             "No more data are needed on agreement. To see whether they are right, ask about items "
             "with a known right answer."
         )
     factor = found.times_more()
     if factor > MOST:
-        return (
-            f"More than {MOST} times as many items and people, or items with a known right answer."
+        return say(
+            "More than {most} times as many items and people, or items with a known right answer.",
+            most=_planned(MOST),
         )
-    items = rounded(report["inputs"]["items"] * max(factor - 1, 0))
-    people = rounded(report["human"]["annotators"] * max(factor - 1, 0))
-    return (
-        f"About {items:,} more item{'' if items == 1 else 's'} and {people:,} more "
-        f"{'person' if people == 1 else 'people'}, if the agreement seen here is the true one; "
-        "or items with a known right answer."
+    return say(
+        "About {more}, if the agreement seen here is the true one; or items with a known right "
+        "answer.",
+        more=_more(report, factor),
+    )
+
+
+def _more(report: ReportJson, factor: float) -> Text:
+    """So many more items and people that there are `factor` times as many."""
+    here = (report["inputs"]["items"], report["human"]["annotators"])
+    more_items, people = (rounded(n * max(factor - 1, 0)) for n in here)
+    return clause(
+        "{items} more {item} and {people} more {person}",
+        items=_planned(more_items),
+        item=Words("item" if more_items == 1 else "items"),
+        people=_planned(people),
+        person=Words("person" if people == 1 else "people"),
     )
 
 
@@ -413,30 +479,36 @@ def _times_until_inside(gap: float, se: float, margin: float, level: float) -> f
     return many
 
 
-def _more_in_words(
-    report: Mapping[str, Any], difference: Mapping[str, Any], factor: float, finding: str
-) -> str:
-    margin = f"{difference['margin'] * 100:g} points"
+def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
+    factor, finding = times_more(difference)
+    margin = Quantity("margin", None, difference["margin"])
     if factor > MOST:
-        n = report["inputs"]["items"]
-        size = f" (about {rounded(n * factor):,} items)" if factor < math.inf else ""
-        return (
-            f"More than {MOST} times as many items and people{size}. First ask whether a "
-            f"difference of {abs(difference['value']) * 100:.1f} points matters to you: a margin "
-            f"wider than {margin} needs fewer, but must be fixed before a new study."
+        of = items(report, "that both decided", difference["n"])
+        size: Text | Words = Words("")
+        if factor < math.inf:
+            total = _planned(rounded(report["inputs"]["items"] * factor))
+            size = clause(" (about {total} items)", total=total)
+        return say(
+            "More than {most} times as many items and people{size}. First ask whether a difference "
+            "of {gap} points matters to you: a margin wider than {margin} points needs fewer, but "
+            "must be fixed before a new study.",
+            most=_planned(MOST),
+            size=size,
+            gap=Quantity("size", of, difference["value"]),
+            margin=margin,
         )
-    name = judge_name(report, headline_run(report))
-    found = {
-        "different": f"that {name} is right {'more' if difference['value'] > 0 else 'less'} often",
-        "equivalent": f"that both are right equally often within {margin}",
-    }[finding]
-    items = rounded(report["inputs"]["items"] * (factor - 1))
-    people = rounded(report["human"]["annotators"] * (factor - 1))
-    return (
-        f"About {items:,} more item{'' if items == 1 else 's'} and {people:,} more "
-        f"{'person' if people == 1 else 'people'}, with new personas and questions. If the "
-        f"difference seen here is the true one, such a study shows {found} four times out of "
-        "five."
+    shows = clause("both are right equally often within {margin} points", margin=margin)
+    if finding == "different":
+        shows = clause(
+            "{name} is right {more} often",
+            name=Name(judge_name(report, headline_run(report))),
+            more=Words("more" if difference["value"] > 0 else "less"),
+        )
+    return say(
+        "About {more}, with new personas and questions. If the difference seen here is the true "
+        "one, such a study shows that {shows} four times out of five.",
+        more=_more(report, factor),
+        shows=shows,
     )
 
 

@@ -5,6 +5,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Words,
+    clause,
+    joined,
+    say,
+)
 from analysis.report.report_json import Json, estimate, number, pick, put, put_interval
 from analysis.report.rules import SMALL
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
@@ -157,7 +167,6 @@ HERE = "these annotators only"
 
 
 def comparison(report: ReportJson) -> Table:
-    margin = report["parameters"]["margin"] * 100
     entries = [
         (
             name,
@@ -190,10 +199,17 @@ def comparison(report: ReportJson) -> Table:
         "they are about others like these. The lower end of the 95 % interval allows for "
         "choosing the best of several runs, as on the first screen. Holm: adjusted "
         "over this many runs, those that compete to be the best (for others, those that saw the "
-        "same features). Different: Holm's p is at most .05. Equivalent: that of two one-sided "
-        f"tests is, for a margin of ±{margin:g} points set in the study. {DETECTABLE} With "
-        "missing answers: the smallest and largest difference that ties and missing answers "
-        "allow.",
+        f"same features). {_readings(report)} {DETECTABLE} With missing answers: the smallest and "
+        "largest difference that ties and missing answers allow.",
+    )
+
+
+def _readings(report: ReportJson) -> Text:
+    """What “different” and “equivalent” mean."""
+    return say(
+        "Different: Holm's p is at most .05. Equivalent: that of two one-sided tests is, for a "
+        "margin of ±{margin} points set in the study.",
+        margin=Quantity("margin", None, report["parameters"]["margin"], "parameters.margin"),
     )
 
 
@@ -290,21 +306,36 @@ MAX_NAMED = 8
 
 def _small_cells(report: ReportJson) -> Iterator[Sentence]:
     """Name the main cells with fewer than 30 items."""
-    sides = [("the majority", report["human"]["majority"])]
-    sides += zip(run_names(report), report["judges"], strict=True)
+    sides: list[tuple[Name | Words, ReportJson]] = [
+        (Words("the majority"), report["human"]["majority"])
+    ]
+    sides += zip(map(Name, run_names(report)), report["judges"], strict=True)
     small = [
-        f"{name}, {band} certainty ({side[band]['n']})"
-        for name, side in sides
+        _small_cell(who, side, band)
+        for who, side in sides
         for band in ("high", "low")
         if 0 < side[band]["n"] < SMALL
     ]
     if small:
-        more = f" and {len(small) - MAX_NAMED} more" if len(small) > MAX_NAMED else ""
-        text = (
-            f"These cells have fewer than {SMALL} items and are rough: "
-            f"{'; '.join(small[:MAX_NAMED])}{more}."
+        more = Quantity("count", None, len(small) - MAX_NAMED)
+        text = say(
+            "These cells have fewer than {few} items and are rough: {cells}{more}.",
+            few=Quantity("level", None, SMALL),
+            cells=joined(small[:MAX_NAMED], "; ", "; "),
+            more=clause(" and {n} more", n=more) if more.value > 0 else Words(""),
         )
-        yield Sentence.of("limit", text, "small_cells")
+        yield Sentence("limit", text, "small_cells")
+
+
+def _small_cell(who: Name | Words, side: ReportJson, band: str) -> Text:
+    n = side[band]["n"]
+    of = Population("item", f"of {band} certainty of {who}", n, side["n"])
+    return clause(
+        "{who} at {band} certainty ({n} of {n.among})",
+        who=who,
+        band=Words(band),
+        n=Quantity("count", of, n),
+    )
 
 
 class Accuracy(Section):

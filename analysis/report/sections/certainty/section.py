@@ -1,9 +1,21 @@
 """The chapter on certainty, and its main findings as sentences chosen by rule."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from analysis.report.quantities import (
+    Interval,
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Words,
+    clause,
+    joined,
+    say,
+)
 from analysis.report.report_json import Json
+from analysis.report.results import Finding, TestResult, adjusted, certainty_limit, items
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.certainty.calibration import CalibrationSection
@@ -13,36 +25,18 @@ from analysis.report.sentences import (
     CERTAIN,
     THRESHOLD,
     TOGETHER,
-    Text,
-    despite_interval,
-    detectable_words,
-    fill,
     holds,
-    holm_words,
     level_of,
     members,
-    shown,
     state_with,
     texts,
     who_of,
 )
 from analysis.report.study import ReportedStudy
-from analysis.report.words import (
-    certainty_limit,
-    decimal,
-    decimal_range,
-    listed,
-    percent,
-    points,
-    points_range,
-    reason,
-    run_name,
-    run_names,
-    whole_runs,
-)
+from analysis.report.words import run_name, run_names, whole_runs
 
 
-def certainty_headline(report: Mapping[str, Any]) -> Json:
+def certainty_headline(report: ReportJson) -> Json:
     """The findings on certainty, for the same run as the headline.
 
     Three findings by rule: whether its certainty rises with the annotators' (interval of Spearman's
@@ -50,141 +44,151 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     is right more often than annotators where they are (interval of the difference, both sets
     resampled).
     """
-    who = report["headline"]
     found = [versus["certainty"] for versus in report["comparison"]]
     stated = [index for index, entry in enumerate(found) if entry["spearman"] is not None]
     if not stated:
         return state_with("not_comparable", _not_comparable(found))
-    chosen = [index for index in stated if report["judges"][index]["run"] == who.get("run")]
+    run = report["headline"].get("run")
+    chosen = [index for index in stated if report["judges"][index]["run"] == run]
     index = (chosen or stated)[0]
     judge, versus, path = report["judges"][index], found[index], f"comparison.{index}.certainty"
     name = run_name(judge, report["judges"])
     test = dict(members(report, TOGETHER)).get(name, {})
     differs = holds(test, level_of(report, TOGETHER))
     sentences = [
-        _together(name, versus, path, differs),
-        _more_certain(name, versus, path),
+        _together(report, Name(name), versus, path, holds=differs),
+        _more_certain(report, Name(name), versus, path),
     ]
     if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
         unknown = "No right answers are known, so accuracy where certain cannot be compared."
         return state_with("no_truth", *sentences, unknown) | who_of(judge)
-    state, sentence = _on_own_ground(
-        name,
-        versus["high_sets"],
-        f"{path}.high_sets",
-        report["parameters"]["threshold"],
-        level_of(report, CERTAIN),
-    )
-    return state_with(state, *sentences, sentence) | who_of(judge)
+    certain = _WhereCertain.of_run(report, index, Name(name))
+    return state_with(certain.state, *sentences, certain.sentence()) | who_of(judge)
 
 
-def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
+def _not_comparable(found: Sequence[ReportJson]) -> Text:
     if "no_variation" in {entry["spearman_reason"] for entry in found}:
-        return (
+        return say(
             "One or both sides always state the same certainty, so it is undefined whether the "
             "certainties of judges and people rise together."
         )
-    return "No run states a certainty on enough items on which people state one."
+    return say("No run states a certainty on enough items on which people state one.")
 
 
-def _together(name: str, found: Mapping[str, Any], path: str, differs: bool) -> Text:
-    ends = found["spearman_general_ci"]
-    rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
-    words: dict[str, object] = {
-        "name": name,
-        "items": shown(found["items"], f"{path}.items"),
-        "found": rho,
+def _together(report: ReportJson, name: Name, found: ReportJson, path: str, *, holds: bool) -> Text:
+    of = items(report, "on which both state a certainty", found["items"], f"{path}.items")
+    interval = Interval.at(found, "spearman_general_ci", path)
+    rho = Quantity("coefficient", of, found["spearman"], f"{path}.spearman", interval)
+    moves = {
+        finding: clause(f"the certainty of {{name}} {verb} that of people", name=name)
+        for finding, verb in ((Finding.ABOVE, "rises with"), (Finding.BELOW, "falls with"))
     }
-    if ends is not None:
-        interval = shown(decimal_range(ends, 2), f"{path}.spearman_general_ci")
-        words["found"] = fill("{rho} (95 % CI {ends})", rho=rho, ends=interval)
-    else:
-        why = reason(found["spearman_general_ci_reason"])
-        words["found"] = fill("{rho} (no interval: {why})", rho=rho, why=why)
-    tail = "Spearman's correlation over {items} items is {found}."
-    by_chance = despite_interval(ends)
-    if not differs or not by_chance:
-        return fill(
-            "We cannot tell whether the certainty of {name} rises with that of people: "
-            f"{tail}{by_chance}",
-            **words,
-        )
-    moves = "rises with" if ends[0] > 0 else "falls with"
-    return fill(f"The certainty of {{name}} {moves} that of people: {tail}", **words)
+    return TestResult(rho, holds).claim(
+        moves,
+        whether=moves[Finding.ABOVE],
+        number=clause("Spearman's correlation over {x.of} is {x} ({x.interval})", x=rho),
+    )
 
 
-def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Text:
+def _more_certain(report: ReportJson, name: Name, found: ReportJson, path: str) -> Text:
     if found["model_mean"] is None:
-        return "Too few certainties were stated for a comparison of means."
-    return fill(
-        "Mean certainty: {model} in replies by {name}, {human} in answers by people (distance of "
-        "the distributions {distance} points, KS {ks}).",
+        return say("Too few certainties were stated for a comparison of means.")
+    replies = Population("reply", f"by {name}", found["judgments"], path=f"{path}.judgments")
+    answers = Population(
+        "answer",
+        "by people with a certainty",
+        found["answers"],
+        report["human"]["answers"],
+        f"{path}.answers",
+        "human.answers",
+    )
+    return say(
+        "Mean certainty: {model} in {model.some} by {name}, {human} in {human.some} by people "
+        "(distance of the distributions {distance} points, KS {ks}).",
         name=name,
-        model=shown(f"{found['model_mean']:.0f}", f"{path}.model_mean"),
-        human=shown(f"{found['human_mean']:.0f}", f"{path}.human_mean"),
-        distance=shown(f"{found['wasserstein']:.1f}", f"{path}.wasserstein"),
-        ks=shown(f"{found['ks']:.2f}", f"{path}.ks"),
+        model=Quantity("certainty", replies, found["model_mean"], f"{path}.model_mean"),
+        human=Quantity("certainty", answers, found["human_mean"], f"{path}.human_mean"),
+        distance=Quantity("number", replies, found["wasserstein"], f"{path}.wasserstein"),
+        ks=Quantity("coefficient", replies, found["ks"], f"{path}.ks"),
     )
 
 
-def _on_own_ground(
-    name: str, sets: Mapping[str, Any], path: str, threshold: float, level: float
-) -> tuple[str, Text]:
-    difference, judge = sets["difference_general"], sets["judge_on_own"]
-    people = sets["people_on_own"]
-    words: dict[str, object] = {
-        "name": name,
-        "threshold": shown(f"{threshold:g}", THRESHOLD),
-        "n_judge": shown(judge["n"], f"{path}.judge_on_own.n"),
-        "n_people": shown(people["n"], f"{path}.people_on_own.n"),
-    }
-    if min(judge["n"], people["n"]) < TOO_SMALL or difference["value"] is None:
-        return "too_few", fill(
-            "Too few items have a high certainty (≥ {threshold}) for a comparison there "
-            "({n_judge} for {name}, {n_people} for people).",
-            **words,
-        )
-    words |= {
-        "judge": shown(percent(judge["accuracy"]), f"{path}.judge_on_own.accuracy"),
-        "people": shown(percent(people["accuracy"]), f"{path}.people_on_own.accuracy"),
-        "gap": shown(points(difference["value"]), f"{path}.difference_general.value"),
-    }
-    form = (
-        "{words}: {judge} of {n_judge} and {people} of {n_people}, a difference of {gap} points "
-        "{tail}.{finds}"
-    )
-    if difference["ci"] is None:
-        return "cannot_tell", fill(
-            form,
-            words=fill(CERTAIN_WORDS["cannot_tell"], **words),
-            tail=f"(no interval: {reason(difference['ci_reason'])})",
-            finds="",
-            **words,
-        )
-    differs = holds(difference, level, "p_holm")
-    state = ("better" if difference["value"] > 0 else "worse") if differs else "cannot_tell"
-    tail = fill(
-        "(95 % CI {ci}{holm}) on items that both decided",
-        ci=shown(points_range(difference["ci_as_best"]), f"{path}.difference_general.ci_as_best"),
-        holm=holm_words(difference, "p_holm", f"{path}.difference_general"),
-    )
-    finds: Text | str = ""
-    if state == "cannot_tell":
-        finds = fill(
-            "{chance}{finds}",
-            chance=despite_interval(difference["ci_as_best"]),
-            finds=detectable_words(difference, f"{path}.difference_general"),
-        )
-    claim = fill(CERTAIN_WORDS[state], **words)
-    return state, fill(form, words=claim, tail=tail, finds=finds, **words)
+@dataclass(frozen=True)
+class _WhereCertain:
+    """Right answers of a judge and of people, each on its own items of high certainty."""
 
+    name: Name
+    level: Quantity
+    judge: Population
+    people: Population
+    shares: tuple[Quantity, Quantity] | None = None
+    result: TestResult | None = None
 
-_ON_OWN = "on its items of high certainty (≥ {threshold}) than people on theirs"
-CERTAIN_WORDS = {
-    "better": f"{{name}} is correct more often {_ON_OWN}",
-    "worse": f"{{name}} is correct less often {_ON_OWN}",
-    "cannot_tell": f"We cannot tell whether {{name}} is correct more often {_ON_OWN}",
-}
+    @classmethod
+    def of_run(cls, report: ReportJson, index: int, name: Name) -> "_WhereCertain":
+        path = f"comparison.{index}.certainty.high_sets"
+        sets = report["comparison"][index]["certainty"]["high_sets"]
+        both = items(report, "that both decided", sets["n"], f"{path}.n")
+        judge, people = (
+            Population("item", rule, sets[key]["n"], both.n, f"{path}.{key}.n", f"{path}.n")
+            for rule, key in (
+                ("that it is certain of", "judge_on_own"),
+                ("that people are certain of", "people_on_own"),
+            )
+        )
+        level = Quantity("level", None, report["parameters"]["threshold"], THRESHOLD)
+        certain = cls(name, level, judge, people)
+        entry = sets["difference_general"]
+        if min(judge.n, people.n) < TOO_SMALL or entry["value"] is None:
+            return certain
+        ours, theirs = (
+            Quantity("share", of, sets[key]["accuracy"], f"{path}.{key}.accuracy")
+            for of, key in ((judge, "judge_on_own"), (people, "people_on_own"))
+        )
+        differs = holds(entry, level_of(report, CERTAIN), "p_holm")
+        result = TestResult.of_difference(entry, f"{path}.difference_general", both, holds=differs)
+        return replace(certain, shares=(ours, theirs), result=result)
+
+    @property
+    def state(self) -> str:
+        if self.result is None:
+            return "too_few"
+        states = {Finding.ABOVE: "better", Finding.BELOW: "worse", Finding.OPEN: "cannot_tell"}
+        return states[self.result.finding]
+
+    def sentence(self) -> Text:
+        if self.result is None or self.shares is None:
+            return say(
+                "Too few items have a high certainty (≥ {level}) for a comparison there: "
+                "{own.some} for {name}, {theirs.some} for people.",
+                level=self.level,
+                name=self.name,
+                own=self.judge,
+                theirs=self.people,
+            )
+        ours, theirs = self.shares
+        claims = {
+            finding: clause(
+                f"{{name}} is correct {often} often on its items of high certainty (≥ {{level}}) "
+                "than people on theirs",
+                name=self.name,
+                level=self.level,
+            )
+            for finding, often in ((Finding.ABOVE, "more"), (Finding.BELOW, "less"))
+        }
+        gap = self.result.value
+        return self.result.claim(
+            claims,
+            whether=claims[Finding.ABOVE],
+            number=clause(
+                "{ours} of {ours.some} and {theirs} of {theirs.some}, a difference of {gap} points "
+                "({gap.interval}{p}) on the {gap.full}",
+                ours=ours,
+                theirs=theirs,
+                gap=gap,
+                p=adjusted(self.result.p, self.result.tests),
+            ),
+        )
 
 
 class CertaintyHeadline(Section):
@@ -201,42 +205,65 @@ class CertaintyHeadline(Section):
             yield Sentence("finding", text)
 
 
-def _of_certainty(report: ReportJson) -> Iterator[str]:
-    threshold = report["parameters"]["threshold"]
-    people = report["human"]["majority"]
-    sides = [("people", people)] if report["human"]["answers"] else []
+def _of_certainty(report: ReportJson) -> Iterator[Text]:
+    level = Quantity("level", None, report["parameters"]["threshold"], THRESHOLD)
+    sides: list[tuple[Name | Words, ReportJson]] = []
+    if report["human"]["answers"]:
+        sides.append((Words("people"), report["human"]["majority"]))
     names = run_names(report)
-    sides += [(names[index], report["judges"][index]) for index in whole_runs(report)]
-    scored = [(name, side) for name, side in sides if side["n"]]
-    stating = [(name, side) for name, side in scored if side["high"]["n"] + side["low"]["n"]]
-    never = [name for name, side in stating if not side["high"]["n"]]
-    always = [name for name, side in stating if not side["low"]["n"]]
+    sides += [(Name(names[index]), report["judges"][index]) for index in whole_runs(report)]
+    scored = [(who, side) for who, side in sides if side["n"]]
+    stating = [(who, side) for who, side in scored if side["high"]["n"] + side["low"]["n"]]
+    never = [who for who, side in stating if not side["high"]["n"]]
+    always = [who for who, side in stating if not side["low"]["n"]]
     if scored and not stating:
-        yield "No scorable answer has a certainty, so none is high or low."
+        yield say("No scorable answer has a certainty, so none is high or low.")
     if never:
-        yield (
-            f"{listed(never)} never {_states(never)} {threshold} or more, so the cells of high "
-            "certainty are empty, not zero."
+        yield say(
+            "{who} never {state} {level} or more, so the cells of high certainty are empty, not "
+            "zero.",
+            who=joined([clause("{who}", who=who) for who in never]),
+            state=_states(never),
+            level=level,
         )
     if always:
-        yield (
-            f"{listed(always)} {_states(always)} {threshold} or more every time, so this threshold "
-            "cannot separate right from wrong answers. AUROC shows whether a higher certainty does."
+        yield say(
+            "{who} {state} {level} or more every time, so this threshold cannot separate right "
+            "from wrong answers. AUROC shows whether a higher certainty does.",
+            who=joined([clause("{who}", who=who) for who in always]),
+            state=_states(always),
+            level=level,
         )
 
 
-def _states(names: Sequence[str]) -> str:
-    return "states" if len(names) == 1 and names != ["people"] else "state"
+def _states(names: Sequence[Name | Words]) -> Words:
+    is_one = len(names) == 1 and isinstance(names[0], Name)
+    return Words("states" if is_one else "state")
 
 
-def _certainty(report: Mapping[str, Any]) -> str:
-    at = report["human"]["individual"]["at_threshold"]
-    text = certainty_limit(report["parameters"]["threshold"])
-    if at:
-        text += f" {at:,} of people's single answers are exactly there."
-    return (
-        f"{text} High and low depend on each side's own certainty, so their cells have different "
-        "items and must not be subtracted."
+def _certainty(report: ReportJson) -> Text:
+    level = Quantity("level", None, report["parameters"]["threshold"], THRESHOLD)
+    single, path = report["human"]["individual"], "human.individual"
+    exactly: Text | Words = Words("")
+    if single["at_threshold"]:
+        scored = Population(
+            "answer of people",
+            "that are right or wrong",
+            single["n"],
+            report["human"]["answers"],
+            f"{path}.n",
+            "human.answers",
+        )
+        exactly = clause(
+            "Of {at.of}, {at} {is} exactly there. ",
+            at=Quantity("count", scored, single["at_threshold"], f"{path}.at_threshold"),
+            **{"is": Words("is" if single["at_threshold"] == 1 else "are")},
+        )
+    return say(
+        "{limit} {exactly}High and low depend on each side's own certainty, so their cells have "
+        "different items and must not be subtracted.",
+        limit=certainty_limit(level),
+        exactly=exactly,
     )
 
 
@@ -257,6 +284,6 @@ class CertaintySection(Section):
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for text in _of_certainty(report):
-            yield Sentence.of("missing", text)
+            yield Sentence("missing", text)
         if report["study"]["ask_certainty"]:
-            yield Sentence.of("limit", _certainty(report), "certainty")
+            yield Sentence("limit", _certainty(report), "certainty")

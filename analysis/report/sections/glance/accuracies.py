@@ -25,8 +25,10 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
+from analysis.report.quantities import Quantity, Words, clause, say
 from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, cell, put_interval
+from analysis.report.results import accuracy_of, cannot_tell, decided_by_people, people_words
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.study import (
     ReportedStudy,
@@ -37,7 +39,7 @@ from analysis.report.study import (
     is_whole,
 )
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general
-from analysis.report.words import percent, percent_range, run_names, share_of
+from analysis.report.words import percent, run_names
 from analysis.stats.accuracy.bands import (
     AccuracyCells,
     answer_accuracy,
@@ -237,12 +239,11 @@ def _cells(
 
 
 def _methods(report: ReportJson) -> Iterator[Sentence]:
-    people = report["human"]["majority"]
-    if people["accuracy"] is not None:
-        ends = people["clusters"]["ci"]
-        interval = f" (95 % CI {percent_range(ends)})" if ends else ""
-        share = share_of(people["accuracy"], people["n"], "item")
-        yield Sentence.of("methods", f"The majority was correct on {share}{interval}.")
+    if report["human"]["majority"]["accuracy"] is not None:
+        x = accuracy_of(report["human"]["majority"], "human.majority", decided_by_people(report))
+        interval = clause(" ({x.interval})", x=x) if x.interval.ends else Words("")
+        form = "The majority was correct on {x} of {x.of}{interval}."
+        yield Sentence("methods", say(form, x=x, interval=interval))
 
 
 def at_a_glance(report: ReportJson) -> Table:
@@ -361,11 +362,16 @@ def forest(report: ReportJson) -> Figure | None:
 
 
 def _forest_title(report: ReportJson) -> str:
-    margin = f"{report['parameters']['margin'] * 100:g} points"
-    people = "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
-    return {
-        "better": f"The best judge is correct more often than {people}",
-        "worse": f"{people[:1].upper()}{people[1:]} is correct more often than the best judge",
-        "equivalent": f"The best judge and {people} are equally accurate within {margin}",
-        "cannot_tell": f"We cannot tell whether the best judge or {people} is more accurate",
-    }.get(report["headline"]["state"], "Accuracy of people and judges")
+    people = Words(people_words(report))
+    forms = {
+        "better": "The best judge is correct more often than {people}",
+        "worse": "{people} is correct more often than the best judge",
+        "equivalent": "The best judge and {people} are equally accurate within {margin} points",
+    }
+    state = report["headline"]["state"]
+    if state == "cannot_tell":
+        which = clause("the best judge or {people} is more accurate", people=people)
+        return str(say("{open}", open=cannot_tell(which)))
+    margin = Quantity("margin", None, report["parameters"]["margin"], "parameters.margin")
+    form = forms.get(state, "Accuracy of people and judges")
+    return str(say(form, people=people, margin=margin))

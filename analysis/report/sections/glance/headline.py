@@ -1,41 +1,41 @@
 """The headline: the main finding in one sentence, chosen by rule."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from analysis.report.quantities import (
+    Interval,
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Words,
+    clause,
+    joined,
+    say,
+)
 from analysis.report.report_json import Json
+from analysis.report.results import (
+    Comparison,
+    accuracy_of,
+    clusters_of,
+    decided_by_judge,
+    decided_by_people,
+    items,
+    no_truth,
+    people_agree,
+    uneven,
+)
 from analysis.report.rules import FULL_SHARE, TOO_SMALL
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sentences import (
-    THRESHOLD,
-    Text,
-    detectable_words,
-    fill,
-    holm_words,
-    no_truth_words,
-    shown,
-    state_with,
-    texts,
-    uneven,
-    where_words,
-    who_of,
-)
+from analysis.report.sentences import THRESHOLD, state_with, texts, who_of
 from analysis.report.study import ReportedStudy, best_run, standing, tied_with
-from analysis.report.words import (
-    listed,
-    p_value,
-    percent,
-    percent_range,
-    points,
-    points_range,
-    reason,
-    run_name,
-)
+from analysis.report.words import listed, run_name
 
 MAJORITY = "human.majority"
 
 
-def headline(report: Mapping[str, Any]) -> Json:
+def headline(report: ReportJson) -> Json:
     """The study's finding: a state and a few sentences.
 
     The state compares the best run (`best_run`) with the majority on common items, for items,
@@ -52,272 +52,161 @@ def headline(report: Mapping[str, Any]) -> Json:
         return state_with("no_truth", *_without_truth(report))
     index = best_run(judges)
     if index is None:
-        return state_with("people_only", _people(people), "No judge has an answer that counts.")
-    judge, comparison = judges[index], report["comparison"][index]
-    name, path = run_name(judge, judges), f"judges.{index}"
-    difference, path_of = comparison["difference_general"], f"comparison.{index}.difference_general"
-    of = shown(difference["family"], f"{path_of}.family")
-    some = difference["family"] < len(judges)
-    of_judge = _judge(name, judge, path, of=of, whose="runs that compete" if some else "runs")
-    if len(tied := tied_with(judges, index)) > 1:
-        names = [run_name(judges[place], judges) for place in tied]
-        of_judge = _tied(names, judge, path, of=of)
+        none = "No judge has an answer that counts."
+        return state_with("people_only", _people(report), none)
+    judge, difference = judges[index], report["comparison"][index]["difference_general"]
+    of_judge = _judge(report, index)
     if majority["accuracy"] is None:
-        return state_with("judges_only", of_judge, _no_people(majority)) | who_of(judge)
+        return state_with("judges_only", of_judge, _no_people(report)) | who_of(judge)
 
-    state = standing(difference)
+    state, name = standing(difference), run_name(judge, judges)
+    many = "the only person" if people["annotators"] == 1 else "the majority"
     sentences = [
-        _people(people),
+        _people(report),
         of_judge,
-        _verdict(state, name, _many(people), difference, path_of),
-        *_when_certain(report["parameters"]["threshold"], name, people, judge, path),
-        *_estimand(name, people, difference, path_of),
+        Comparison.of_run(report, index, state=state, judge=name, people=many).sentence(),
+        *_when_certain(report, index, name),
+        *_estimand(name, people, difference, f"comparison.{index}.difference_general"),
     ]
     return state_with(state, *sentences) | who_of(judge)
 
 
-def _many(people: Mapping[str, Any]) -> str:
-    """The subject of sentences about annotators: a single annotator has no majority."""
-    return "the only person" if people["annotators"] == 1 else "the majority"
-
-
-def _people(people: Mapping[str, Any]) -> Text:
-    majority, path = people["majority"], "human.majority"
-    return fill(
-        "{who}: correct on {accuracy} of {n} {items} ({ci}).",
-        who="Only annotator" if people["annotators"] == 1 else "Majority of annotators",
-        accuracy=_accuracy(majority, path),
-        n=shown(majority["n"], f"{path}.n"),
-        items=_items(majority["n"]),
-        ci=_general_interval(majority, path, "ci"),
+def _people(report: ReportJson) -> Text:
+    is_one = report["human"]["annotators"] == 1
+    return say(
+        "{who}: correct on {x} of {x.of} ({x.interval}).",
+        who=Words("only annotator" if is_one else "majority of annotators"),
+        x=accuracy_of(report["human"]["majority"], MAJORITY, decided_by_people(report)),
     )
 
 
-def _accuracy(cell: Mapping[str, Any], path: str) -> Text:
-    """A percentage or, below ten answers, a count, as in every table."""
-    if cell["n"] < TOO_SMALL:
-        return shown(cell["correct"], f"{path}.correct")
-    return shown(percent(cell["accuracy"]), f"{path}.accuracy")
-
-
-def _items(n: int) -> str:
-    return "item" if n == 1 else "items"
-
-
-def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Text, whose: str) -> Text:
-    who = fill("{name}:", name=name)
-    if str(of) != "1":
-        who = fill(f"Best judge of {{runs}} {whose}: {{name}},", runs=of, name=name)
-    return fill(
-        "{who} correct on {accuracy} of the {n} {items} it decided ({ci}).",
-        who=who,
-        items=_items(judge["n"]),
-        accuracy=_accuracy(judge, path),
-        n=shown(judge["n"], f"{path}.n"),
-        ci=_general_interval(judge, path, "ci_as_best"),
+def _judge(report: ReportJson, index: int) -> Text:
+    """The accuracy of the best run, and of those that tie with it."""
+    judges, path = report["judges"], f"comparison.{index}.difference_general.family"
+    family = report["comparison"][index]["difference_general"]["family"]
+    tied = [run_name(judges[place], judges) for place in tied_with(judges, index)]
+    of = decided_by_judge(report, index)
+    form = "{names}: correct"
+    if len(tied) > 1:
+        form = "Tied for the first place of {runs} runs: {names}, each correct"
+    elif family > 1:
+        compete = " that compete" if family < len(judges) else ""
+        form = f"Best judge of {{runs}} runs{compete}: {{names}}, correct"
+    return say(
+        f"{form} on {{x}} of the {{x.full}} ({{x.interval}}).",
+        names=joined([clause("{name}", name=Name(name)) for name in tied]),
+        runs=Quantity("count", None, family, path),
+        x=accuracy_of(judges[index], f"judges.{index}", of, "ci_as_best"),
     )
 
 
-def _tied(names: Sequence[str], judge: Mapping[str, Any], path: str, *, of: Text) -> Text:
-    return fill(
-        "Tied for the first place of {runs} runs: {names}, each correct on {accuracy} of the {n} "
-        "{items} it decided ({ci}).",
-        runs=of,
-        names=listed(names),
-        items=_items(judge["n"]),
-        accuracy=_accuracy(judge, path),
-        n=shown(judge["n"], f"{path}.n"),
-        ci=_general_interval(judge, path, "ci_as_best"),
-    )
-
-
-def _general_interval(cell: Mapping[str, Any], path: str, key: str) -> Text | str:
-    """The interval of an accuracy that allows for shared annotators, personas and questions."""
-    return _interval(cell["clusters"], f"{path}.clusters", key)
-
-
-def _interval(found: Mapping[str, Any], path: str, key: str) -> Text | str:
-    if found[key] is None:
-        return f"no interval: {reason(found[f'{key}_reason'])}"
-    return fill("95 % CI {ends}", ends=shown(percent_range(found[key]), f"{path}.{key}"))
-
-
-def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], path: str) -> Text:
-    n = shown(difference["n"], f"{path}.n")
-    if state == "too_few":
-        return fill(
-            f"They have {{n}} {_items(difference['n'])} in common: too few for a comparison.", n=n
-        )
-    words: dict[str, object] = {"name": name, "people": people}
-    gap = fill(
-        f"{where_words(difference)}, the difference is {{value}} points",
-        n=n,
-        value=shown(points(difference["value"]), f"{path}.value"),
-    )
-    if difference["ci"] is None:
-        return fill(
-            "We cannot tell whether {name} is as good as {people}: {gap}, without an interval "
-            "({why}).",
-            **words,
-            gap=gap,
-            why=reason(difference["ci_reason"]),
-        )
-    ci = shown(points_range(difference["ci_as_best"]), f"{path}.ci_as_best")
-    words |= {
-        "margin": shown(f"{difference['margin'] * 100:g}", f"{path}.margin"),
-        "narrow": shown(points_range(difference["equivalence_ci"]), f"{path}.equivalence_ci"),
-        "holm": holm_words(difference, "equivalence_p_holm", path),
-        "gap": fill("{gap} (95 % CI {ci})", gap=gap, ci=ci),
-    }
-    if state in {"better", "worse"}:
-        words["gap"] = fill(
-            "{gap} (95 % CI {ci}{holm})",
-            gap=gap,
-            ci=ci,
-            holm=holm_words(difference, "p_holm", path),
-        )
-        return fill(f"{{name}} did {state} than {{people}}: {{gap}}.", **words)
-    if state == "equivalent":
-        return fill(
-            "{name} and {people} are equivalent within {margin} points: {gap}, and its 90 % CI "
-            "is inside the margin ({narrow}{holm}).",
-            **words,
-        )
-    ends, inside = difference["ci_as_best"], difference["equivalence_ci"]
-    if ends[0] > 0 or ends[1] < 0:
-        return fill(
-            "We cannot tell whether {name} is as good as {people}: {gap}. The best of several "
-            "runs can reach this by chance (Holm-adjusted p {p}).{finds}",
-            **words,
-            finds=detectable_words(difference, path),
-            p=shown(p_value(difference["p_holm"]), f"{path}.p_holm"),
-        )
-    if -difference["margin"] < inside[0] and inside[1] < difference["margin"]:
-        return fill(
-            "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % CI ({narrow}) "
-            "is inside the margin of ±{margin} points for equivalence, but the best of several "
-            "runs can reach this by chance{holm}.{finds}",
-            **words,
-            finds=detectable_words(difference, path),
-        )
-    return fill(
-        "We cannot tell whether {name} is as good as {people}: {gap}. The interval "
-        "includes 0, and the 90 % CI ({narrow}) goes beyond the margin of ±{margin} points for "
-        "equivalence.{finds}",
-        **words,
-        finds=detectable_words(difference, path),
-    )
-
-
-def _estimand(
-    name: str, people: Mapping[str, Any], difference: Mapping[str, Any], path: str
-) -> list[Text]:
+def _estimand(name: str, people: ReportJson, difference: ReportJson, path: str) -> Iterator[Text]:
     """The population of the verdict, and clusters too few to generalise."""
     if difference["value"] is None:
-        return []
-    many = "a person" if people["annotators"] == 1 else "a majority of annotators"
+        return
     fixed = difference["one"]
     kinds = [kind for kind in ("people", "personas", "questions") if kind not in fixed]
-    sentences = [
-        fill(
-            f"The comparison is about one number: how often {{name}} is correct minus how often "
-            f"{many} is correct. It and all intervals are for {listed(['items', *kinds])} "
-            f"like those of this study"
-            f"{' and its only ' if fixed else ''}"
-            f"{listed([kind.removesuffix('s') for kind in fixed]) if fixed else ''}.",
-            name=name,
-        )
-    ]
-    for key, words in (
-        ("too_few", "The study has {n} {kind}: too few to generalise to others."),
-        ("few", "The study has only {n} {kind}, so intervals are wide and rough."),
+    only = listed([kind.removesuffix("s") for kind in fixed]) if fixed else ""
+    yield say(
+        "The comparison is about one number: how often {name} is correct minus how often {many} is "
+        "correct. It and all intervals are for {kinds} like those of this study{only}.",
+        name=Name(name),
+        many=Words("a person" if people["annotators"] == 1 else "a majority of annotators"),
+        kinds=Words(listed(["items", *kinds])),
+        only=Words(f" and its only {only}" if only else ""),
+    )
+    for key, form in (
+        ("too_few", "The study has {of}: too few to generalise to others."),
+        ("few", "The study has only {of}, so intervals are wide and rough."),
     ):
         for kind in difference[key]:
-            if kind == "people" and (cause := uneven(difference)):
-                form = f"{cause[:1].upper()}{cause[1:]}: too uneven to generalise to others."
-                sentences.append(fill(form))
-                continue
-            count = difference["clusters"][kind]
-            n = shown(count, f"{path}.clusters.{kind}")
-            one = "person" if kind == "people" else kind.removesuffix("s")
-            sentences.append(fill(words, n=n, kind=one if count == 1 else kind))
+            if kind == "people" and (cause := uneven(difference, path)):
+                yield say("{cause}: too uneven to generalise to others.", cause=cause)
+            else:
+                yield say(form, of=clusters_of(difference, kind, path))
     effective = difference.get("people_effective")
     if effective is not None and effective < FULL_SHARE * difference["clusters"]["people"]:
-        sentences.append(
-            fill(
-                "Some of the {n} people gave many more answers than others, so they count as "
-                "{effective}.",
-                n=shown(difference["clusters"]["people"], f"{path}.clusters.people"),
-                effective=shown(f"{effective:.1f}", f"{path}.people_effective"),
-            )
+        of = clusters_of(difference, "people", path)
+        yield say(
+            "Some of the {x.n} gave many more answers than others, so they count as {x}.",
+            x=Quantity("number", of, effective, f"{path}.people_effective"),
         )
-    return sentences
 
 
-def _when_certain(
-    threshold: float, name: str, people: Mapping[str, Any], judge: Mapping[str, Any], path: str
-) -> list[Text]:
+def _when_certain(report: ReportJson, index: int, name: str) -> Iterator[Text]:
     """The accuracy of both, each on its own high-certainty items, so not a comparison."""
-    is_one = people["annotators"] == 1
-    who = "the only annotator" if is_one else "the majority of annotators"
-    sides = (
-        (name, judge, f"{path}.high"),
-        (who, people["majority"], f"{MAJORITY}.high"),
-    )
+    is_one = report["human"]["annotators"] == 1
+    people = Words("the only annotator" if is_one else "the majority of annotators")
+    sides = [
+        _CertainSide(Name(name), report["judges"][index], f"judges.{index}", "ci_as_best"),
+        _CertainSide(people, report["human"]["majority"], MAJORITY, "ci"),
+    ]
     # A side without certainty is left out.
-    asked = [side for side in sides if side[1]["high"]["n"] + side[1]["low"]["n"]]
-    if not asked:
-        return []
-    limit = shown(f"{threshold:g}", THRESHOLD)
-    few = [shown(side["high"]["n"], f"{where}.n") for _, side, where in sides]
-    if len(asked) == 2 and max(side["high"]["n"] for _, side, _ in asked) < TOO_SMALL:
-        return [
-            fill(
-                "Neither {name} nor {who} is certain (≥ {limit}) often enough to state an "
-                "accuracy (n = {judge} and n = {people}).",
-                name=name,
-                who=who,
-                limit=limit,
-                judge=few[0],
-                people=few[1],
-            )
-        ]
-    parts = [_certain_side(*side) for side in asked]
-    form = "At high certainty (≥ {limit}), {first}, and {second}."
-    if len(parts) == 1:
-        form = "At high certainty (≥ {limit}), {first}."
-    elif min(side["high"]["n"] for _, side, _ in asked) >= TOO_SMALL:
-        form += " These are different items."
-    return [fill(form, limit=limit, first=parts[0], second=parts[-1])]
+    sides = [side for side in sides if side.states_certainty]
+    level = Quantity("level", None, report["parameters"]["threshold"], THRESHOLD)
+    if len(sides) == 2 and all(side.is_rare for side in sides):
+        judge, majority = sides
+        yield say(
+            "Neither {judge} nor {people} is certain (≥ {level}) often enough to state an "
+            "accuracy: {judge} on {own.some}, and {people} on {theirs.some}.",
+            judge=judge.who,
+            people=people,
+            level=level,
+            own=judge.items,
+            theirs=majority.items,
+        )
+    elif sides:
+        parts = [side.words() for side in sides]
+        form = "At high certainty (≥ {level}), {first}, and {second}."
+        if len(sides) == 1:
+            form = "At high certainty (≥ {level}), {first}."
+        elif not any(side.is_rare for side in sides):
+            form += " These are different items."
+        yield say(form, level=level, first=parts[0], second=parts[-1])
 
 
-def _certain_side(who: str, side: Mapping[str, Any], path: str) -> Text:
-    high = side["high"]
-    n = shown(high["n"], f"{path}.n")
-    if high["n"] < TOO_SMALL:
-        return fill("{who} is too rarely that certain to state an accuracy (n = {n})", who=who, n=n)
-    key = "ci" if path.startswith(MAJORITY) else "ci_as_best"
-    return fill(
-        "{who} is correct on {accuracy} of {n} items ({ci})",
-        who=who,
-        accuracy=shown(percent(high["accuracy"]), f"{path}.accuracy"),
-        n=n,
-        ci=_general_interval(high, path, key),
-    )
+@dataclass(frozen=True)
+class _CertainSide:
+    """A side of report.json, with the key of its interval."""
+
+    who: Name | Words
+    entry: ReportJson
+    path: str
+    interval: str
+
+    @property
+    def items(self) -> Population:
+        """Its own items of high certainty, which differ from those of others."""
+        n, rule = self.entry["high"]["n"], f"of high certainty of {self.who}"
+        among = self.entry["n"]
+        return Population("item", rule, n, among, f"{self.path}.high.n", f"{self.path}.n")
+
+    @property
+    def states_certainty(self) -> bool:
+        return bool(self.entry["high"]["n"] + self.entry["low"]["n"])
+
+    @property
+    def is_rare(self) -> bool:
+        return self.items.n < TOO_SMALL
+
+    def words(self) -> Text:
+        if self.is_rare:
+            form = "{who} is that certain on only {of.some}, too few to state an accuracy"
+            return clause(form, who=self.who, of=self.items)
+        accuracy = accuracy_of(self.entry["high"], f"{self.path}.high", self.items, self.interval)
+        return clause(
+            "{who} is correct on {x} of {x.some} ({x.interval})", who=self.who, x=accuracy
+        )
 
 
-def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
-    agreement, path = report["human"]["agreement"], "human.agreement"
-    sentences: list[str | Text] = [no_truth_words(report)]
+def _without_truth(report: ReportJson) -> Iterator[Text]:
+    yield no_truth(report)
     if not report["human"]["answers"]:
-        sentences.append("No person has answered, so judges cannot be compared with people.")
-    if agreement["percent"] is not None:
-        sentences.append(
-            fill(
-                "Two annotators of the same item agree in {percent} of pairs ({ci}).",
-                percent=shown(percent(agreement["percent"]), f"{path}.percent"),
-                ci=_interval(agreement, path, "percent_general_ci"),
-            )
+        yield say("No person has answered, so judges cannot be compared with people.")
+    if report["human"]["agreement"]["percent"] is not None:
+        yield say(
+            "Two annotators of the same item agree in {x} of pairs, on {x.of} ({x.interval}).",
+            x=people_agree(report),
         )
     agreeing = [
         (entry["agreement_with_majority"], index)
@@ -327,34 +216,29 @@ def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
     if agreeing:
         best, index = max(agreeing)
         entry, path = report["comparison"][index], f"comparison.{index}"
-        sentences.append(
-            fill(
-                f"{{name}} agrees with the majority of annotators on {{share}} of {{n}} "
-                f"{_items(entry['common_items'])} ({{ci}}).",
-                name=run_name(entry, report["comparison"]),
-                share=shown(percent(best), f"{path}.agreement_with_majority")
-                if entry["common_items"] >= TOO_SMALL
-                else round(best * entry["common_items"]),
-                n=shown(entry["common_items"], f"{path}.common_items"),
-                ci=_interval(entry, path, "agreement_as_best_ci"),
-            )
+        of = items(report, "that both decided", entry["common_items"], f"{path}.common_items")
+        interval = Interval.at(entry, "agreement_as_best_ci", path)
+        yield say(
+            "{name} agrees with the majority of annotators on {x} of {x.of} ({x.interval}).",
+            name=Name(run_name(entry, report["comparison"])),
+            x=Quantity("share", of, best, f"{path}.agreement_with_majority", interval),
         )
-    return sentences
 
 
-def _no_people(majority: Mapping[str, Any]) -> str | Text:
+def _no_people(report: ReportJson) -> Text:
+    majority = report["human"]["majority"]
     if majority["ties"]:
-        return fill(
-            "Annotators decided no item: their answers tie on {ties}.",
-            ties=shown(majority["ties"], f"{MAJORITY}.ties"),
+        return say(
+            "Annotators decided no item: their answers tie on {of}.",
+            of=items(report, "", majority["ties"], f"{MAJORITY}.ties"),
         )
     if majority["no_truth"]:
-        return fill(
-            "Annotators decided {items} items, but none has a right answer that annotators could "
-            "choose, so there is no accuracy to compare with.",
-            items=shown(majority["no_truth"], f"{MAJORITY}.no_truth"),
+        return say(
+            "Annotators decided {of}, but none has a right answer that annotators could choose, so "
+            "there is no accuracy to compare with.",
+            of=items(report, "", majority["no_truth"], f"{MAJORITY}.no_truth"),
         )
-    return "No annotator's answer counts, so judges cannot be compared with annotators."
+    return say("No annotator's answer counts, so judges cannot be compared with annotators.")
 
 
 class Headline(Section):

@@ -1,0 +1,387 @@
+"""Results as sentences use them, from report.json, and one writer for each phrase about a test.
+
+The first screen, chapters, methods, the card and pages of extras say with these that something
+holds, that we cannot tell, and that something is not shown.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from analysis.report.quantities import (
+    Interval,
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Unit,
+    Words,
+    capitalised,
+    clause,
+    say,
+)
+from analysis.report.report_json import ReportJson
+from analysis.report.rules import TOO_SMALL
+
+NOTHING = Words("")
+
+
+class Finding(StrEnum):
+    """What a test says after its correction."""
+
+    ABOVE = "above"
+    BELOW = "below"
+    OPEN = "cannot tell"
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """A number with its interval, and whether the test that it is not 0 `holds` when corrected.
+
+    `p` is adjusted over `tests` runs, and an equally precise study finds `detectable`.
+    """
+
+    __test__ = False  # no class of tests, although its name begins like one
+
+    value: Quantity
+    holds: bool
+    p: Quantity | None = None
+    tests: Quantity | None = None
+    detectable: Quantity | None = None
+
+    @classmethod
+    def of_difference(
+        cls, entry: ReportJson, path: str, of: Population, *, holds: bool
+    ) -> "TestResult":
+        """A difference in report.json whose interval allows for choosing the best of several."""
+        value = Quantity("points", of, entry["value"], f"{path}.value")
+        return cls(
+            replace(value, interval=Interval.at(entry, "ci_as_best", path)),
+            holds,
+            _optional(entry, "p_holm", path, "p", of),
+            Quantity("count", None, entry["tests"], f"{path}.tests"),
+            _optional(entry, "detectable", path, "size", of),
+        )
+
+    @property
+    def finding(self) -> Finding:
+        """A claim that the number and the interval next to it do not bear is none."""
+        low, high = self.value.interval.ends or (0.0, 0.0)
+        if self.holds and 0 < low <= high and self.value.value > 0:
+            return Finding.ABOVE
+        if self.holds and low <= high < 0 and self.value.value < 0:
+            return Finding.BELOW
+        return Finding.OPEN
+
+    def claim(self, claims: Mapping[Finding, Text], *, whether: Text, number: Text) -> Text:
+        """The sentence on what the test says, with the number after a colon."""
+        if self.finding is not Finding.OPEN:
+            return say("{claim}: {number}.", claim=claims[self.finding], number=number)
+        return say(
+            "{open}: {number}.{chance}{finds}",
+            open=cannot_tell(whether),
+            number=number,
+            chance=by_chance(self.value.interval),
+            finds=finds_after(self.detectable),
+        )
+
+
+def _optional(
+    entry: ReportJson, key: str, path: str, unit: Unit, of: Population
+) -> Quantity | None:
+    value = entry.get(key)
+    return None if value is None else Quantity(unit, of, value, f"{path}.{key}")
+
+
+def cannot_tell(whether: Text) -> Text:
+    return clause("we cannot tell whether {whether}", whether=whether)
+
+
+def not_settled(whether: Text) -> Text:
+    return clause("it is not settled whether {whether}", whether=whether)
+
+
+def not_shown(who: Sequence[Name | Words], what: Words) -> Text:
+    """That one side is not shown to be something, or neither of two."""
+    if len(who) == 1:
+        return clause("{who} is not shown to be {what}", who=who[0], what=what)
+    return clause("neither is shown to be {what}", what=what)
+
+
+def by_chance(interval: Interval) -> Text | Words:
+    """Why nothing is claimed although the interval that is shown does not include 0."""
+    if not interval.excludes_zero:
+        return NOTHING
+    return clause(" After correction for all claims of the report, this can be chance.")
+
+
+def adjusted(p: Quantity | None, tests: Quantity | None, form: str = "; {holm}") -> Text | Words:
+    """The adjusted p value, if several runs have a test."""
+    if p is None or tests is None or tests.value < 2:
+        return NOTHING
+    holm = clause("Holm-adjusted p {p} over {tests} runs", p=p, tests=tests)
+    return clause(form, holm=holm)
+
+
+def finds(detectable: Quantity) -> Text:
+    """What an equally precise study would find."""
+    form = "an equally precise study finds a true difference of {x} points four times out of five"
+    return clause(form, x=detectable)
+
+
+def finds_after(detectable: Quantity | None) -> Text | Words:
+    """The same as a sentence after another; empty if unknown."""
+    if detectable is None:
+        return NOTHING
+    return clause(" {sentence}.", sentence=capitalised(finds(detectable)))
+
+
+def people_words(report: ReportJson) -> str:
+    return "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
+
+
+def items(report: ReportJson, rule: str, n: int, path: str = "") -> Population:
+    """Some of the study's items; `path` is the place of `n` in report.json."""
+    return Population("item", rule, n, report["inputs"]["items"], path, "inputs.items")
+
+
+def decided_by_people(report: ReportJson) -> Population:
+    """The items on which the majority of people, or the only person, is right or wrong."""
+    side = report["human"]["majority"]
+    needed = ["a known answer"] if side["no_truth"] else []
+    if side["ties"] or side["no_votes"]:
+        needed.append("an answer" if report["human"]["annotators"] == 1 else "a majority")
+    rule = f"with {' and '.join(needed)}" if needed else ""
+    return items(report, rule, side["n"], "human.majority.n")
+
+
+def decided_by_judge(report: ReportJson, index: int) -> Population:
+    """The items on which a judge is right or wrong."""
+    judge = report["judges"][index]
+    undecided = {reason: n for reason, n in judge["excluded"].items() if n}
+    is_known = not undecided.pop("no_truth", 0)
+    both = judge.get("position", {}).get("both_orders", {"n": 0})
+    if both["n"] and undecided == {"tie": both["n"] - both["consistent"]}:
+        rule = "on which both orders agree"
+    else:
+        rule = "it decided" if is_known else "that it decided"
+    known = "" if is_known else "with a known answer "
+    return items(report, known + rule, judge["n"], f"judges.{index}.n")
+
+
+def decided_by_both(report: ReportJson, index: int) -> Population:
+    """The items of the difference between a judge and the majority."""
+    difference = report["comparison"][index]["difference_general"]
+    path = f"comparison.{index}.difference_general.n"
+    rule = "that both decided"
+    if "asked_of_all" in difference:
+        rule = "that every competing judge was asked and both decided"
+    return items(report, rule, difference["n"], path)
+
+
+def certainty_limit(threshold: Quantity) -> Text:
+    """A caveat about high certainty: the threshold 80 is inside a band."""
+    form = "A certainty of {t} or more counts as high; "
+    if threshold.value == 80:
+        form += "a certainty of exactly {t} is high but still in the band “Confident”."
+    else:
+        form += "the bands shown to people and models start elsewhere."
+    return say(form, t=threshold)
+
+
+def clusters_of(found: ReportJson, kind: str, path: str = "") -> Population:
+    """The people, personas or questions that a result in report.json rests on."""
+    one = "person" if kind == "people" else kind.removesuffix("s")
+    return Population(one, n=found["clusters"][kind], path=path and f"{path}.clusters.{kind}")
+
+
+def uneven(found: ReportJson, path: str = "") -> Text | None:
+    """One person's share of the answers, if people would otherwise be enough."""
+    if not found.get("people_uneven"):
+        return None
+    of = clusters_of(found, "people", path)
+    part = Quantity("part", of, found["people_largest"], path and f"{path}.people_largest")
+    return clause("one of the {x.n} gave {x} of the answers", x=part)
+
+
+def no_truth(report: ReportJson) -> Text:
+    """Why no answer counts as right or wrong."""
+    if report["study"].get("perspective") == "own":
+        return say("People answered for themselves, so no answer is right or wrong.")
+    known = report["inputs"]["items"] - report["inputs"]["truth"]["unknown"]
+    if not known:
+        return say("No item has a known right answer, so no answer can be correct or wrong.")
+    return say(
+        "{items} {items.has} a known right answer, but no answer that counts decides {any}, so "
+        "nothing can be correct or wrong.",
+        items=items(report, "", known),
+        any=Words("it" if known == 1 else "any of them"),
+    )
+
+
+def people_agree(report: ReportJson) -> Quantity:
+    """How often two people of the same item agree, each item counting once."""
+    found, path = report["human"]["agreement"], "human.agreement"
+    n, rule = found["unanimous"]["n"], "that two or more people answered"
+    of = items(report, rule, n, f"{path}.unanimous.n")
+    interval = Interval.at(found, "percent_general_ci", path)
+    return Quantity("share", of, found["percent"], f"{path}.percent", interval)
+
+
+def accuracy_of(side: ReportJson, path: str, of: Population, key: str = "ci") -> Quantity:
+    """A share of right answers, with the interval `key` that allows for what answers share."""
+    # Of few items, the sentence has the number of right ones.
+    place = "correct" if of.n < TOO_SMALL else "accuracy"
+    interval = Interval.at(side["clusters"], key, f"{path}.clusters")
+    return Quantity("share", of, side["accuracy"], f"{path}.{place}", interval)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A judge and the majority of people on the items that both decided.
+
+    `state` is the headline's. `shares` are the right answers of the judge and of people. `narrow`
+    has the 90 % interval, and `p_equivalence` the p value, of the tests of equivalence within
+    `margin`.
+    """
+
+    state: str
+    judge: Name
+    people: Words
+    of: Population
+    margin: Quantity
+    result: TestResult | None = None
+    shares: tuple[Quantity, Quantity] | None = None
+    narrow: Quantity | None = None
+    p_equivalence: Quantity | None = None
+
+    @classmethod
+    def of_run(
+        cls, report: ReportJson, index: int, *, state: str, judge: str, people: str
+    ) -> "Comparison":
+        """The comparison of a run in report.json; `judge` and `people` are the words for them."""
+        entry = report["comparison"][index]["difference_general"]
+        path = f"comparison.{index}.difference_general"
+        of = decided_by_both(report, index)
+        margin = Quantity("margin", None, entry["margin"], f"{path}.margin")
+        comparison = cls(state, Name(judge), Words(people), of, margin)
+        if entry["value"] is None:
+            return comparison
+        ours, theirs = (
+            Quantity("share", of, entry[key], f"{path}.{key}")
+            for key in ("judge_accuracy", "people_accuracy")
+        )
+        narrow = Quantity("points", of, entry["value"], f"{path}.value")
+        return replace(
+            comparison,
+            result=TestResult.of_difference(entry, path, of, holds=state in ("better", "worse")),
+            shares=(ours, theirs),
+            narrow=replace(narrow, interval=Interval.at(entry, "equivalence_ci", path)),
+            p_equivalence=_optional(entry, "equivalence_p_holm", path, "p", of),
+        )
+
+    def sentence(self) -> Text:
+        """The finding, as the headline has it."""
+        if self.result is None or self.narrow is None or self.state == "too_few":
+            return say("They have {of.some} in common: too few for a comparison.", of=self.of)
+        x, p = self.result.value, adjusted(self.result.p, self.result.tests)
+        open_ = cannot_tell(clause("{k} is as good as {p}", k=self.judge, p=self.people))
+        gap = clause("on the {x.full}, the difference is {x} points", x=x)
+        if x.interval.ends is None:
+            return say("{open}: {gap}, without an interval ({x.why}).", open=open_, gap=gap, x=x)
+        if self.state in ("better", "worse"):
+            # The interval can be the stricter one: it allows for choosing the best of all runs.
+            stricter = clause(" This interval, which allows for choosing the best run, includes 0.")
+            return say(
+                "{judge} did {state} than {people}: {gap} ({x.interval}{p}).{stricter}",
+                judge=self.judge,
+                state=Words(self.state),
+                people=self.people,
+                gap=gap,
+                x=x,
+                p=p,
+                stricter=NOTHING if x.interval.excludes_zero else stricter,
+            )
+        if self.state == "equivalent":
+            return say(
+                "{judge} and {people} are equivalent within {margin} points: {gap} ({x.interval}), "
+                "and its 90 % CI is inside the margin ({narrow.ends}{p}).",
+                judge=self.judge,
+                people=self.people,
+                margin=self.margin,
+                gap=gap,
+                x=x,
+                narrow=self.narrow,
+                p=adjusted(self.p_equivalence, self.result.tests),
+            )
+        return say(
+            "{open}: {gap} ({x.interval}). {why}.{finds}",
+            open=open_,
+            gap=gap,
+            x=x,
+            why=capitalised(self._why_open(self.result, self.narrow)),
+            finds=finds_after(self.result.detectable),
+        )
+
+    def _why_open(self, result: TestResult, narrow: Quantity) -> Text:
+        """What keeps it open: chance, or a difference that may be outside of the margin."""
+        if result.value.interval.excludes_zero:
+            return self._best_by_chance(result.p)
+        inside, margin = narrow.interval.ends, self.margin.value
+        if inside and -margin < inside[0] and inside[1] < margin:
+            return clause(
+                "the 90 % CI ({narrow.ends}) is inside the margin of ±{margin} points for "
+                "equivalence, but {chance}",
+                narrow=narrow,
+                margin=self.margin,
+                chance=self._best_by_chance(self.p_equivalence),
+            )
+        return clause(
+            "the interval includes 0, and the 90 % CI ({narrow.ends}) goes beyond the margin of "
+            "±{margin} points for equivalence",
+            narrow=narrow,
+            margin=self.margin,
+        )
+
+    def _best_by_chance(self, p: Quantity | None) -> Text:
+        tests = self.result.tests if self.result else None
+        holm = adjusted(p, tests, " ({holm})")
+        return clause("the best of several runs can reach this by chance{holm}", holm=holm)
+
+    def answer(self) -> Text:
+        """The finding as a part of a sentence, as the first screen has it."""
+        words: dict[str, Name | Words] = {"judge": self.judge, "people": self.people}
+        if self.result is None or self.shares is None or self.state == "too_few":
+            form = "{judge} and {people} both decided only {of.some}, too few for a comparison"
+            return clause(form, of=self.of, **words)
+        size = replace(self.result.value, unit="size")
+        forms = {
+            "better": "{judge} was right more often than {people}, by {size} percentage points",
+            "worse": "{judge} was right less often than {people}, by {size} percentage points",
+            "equivalent": "{judge} was right as often as {people}, within {margin} percentage "
+            "points",
+        }
+        if self.state in forms:
+            form = f"{forms[self.state]}, on the {{size.full}}"
+            return clause(form, size=size, margin=self.margin, **words)
+        ours, theirs = self.shares
+        return clause(
+            "on the {ours.full}, {judge} was right on {ours}, {people} on {theirs}, and {why}",
+            ours=ours,
+            theirs=theirs,
+            why=self._why_unknown(self.result),
+            **words,
+        )
+
+    def _why_unknown(self, result: TestResult) -> Text:
+        interval, detectable = result.value.interval, result.detectable
+        if interval.ends is None:
+            return clause("there are too few data to say whether this holds in general")
+        why = clause("a difference of this size can be chance")
+        if interval.excludes_zero:
+            why = self._best_by_chance(result.p)
+        return clause(
+            "{why}{finds}",
+            why=why,
+            finds=clause(" ({finds})", finds=finds(detectable)) if detectable else NOTHING,
+        )
