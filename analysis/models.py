@@ -123,47 +123,6 @@ class Export(Job):
         return self.identified or self.free_text
 
 
-class Audit(Job):
-    """The audit findings about a study's items. They can be recomputed at any time."""
-
-    failure = "The items could not be audited"
-    unharmed = "Your items are unchanged."
-
-    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="audit")
-    fingerprint = models.CharField(max_length=64, blank=True, help_text="Of what was audited.")
-    items = models.PositiveIntegerField(default=0)
-    findings = models.JSONField(default=list, help_text="One for each check, in their order.")
-
-    def __str__(self) -> str:
-        return f"{self.study_id}: audit"
-
-
-class AcceptedFinding(models.Model):
-    """Why a study goes ahead despite a blocking finding."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="accepted_findings")
-    check_name = models.CharField(max_length=60)
-    reason = models.TextField()
-    accepted_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
-    )
-    accepted_at = clock.MomentField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["accepted_at", "pk"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "check_name"], name="finding_accepted_once_per_study"
-            ),
-            models.CheckConstraint(
-                condition=~models.Q(reason=""), name="accepted_finding_has_reason"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.study_id}: {self.check_name}"
-
-
 class Comparison(Job):
     """The items of a study compared with one run, or without one if there are no judgments.
 

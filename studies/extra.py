@@ -74,8 +74,8 @@ class Extra:
     is a folder."""
     parts: Entries = ()
     """A fragment or link on a page of the core. At `studies`, `person_pages`, `item`,
-    `report`, `campaign`: where it stands. At `main`, `sign_in`, `administration`: a link outside
-    studies. At `item_preview`: how an item is shown to researchers."""
+    `report`, `campaign`, `import`: where it stands. At `main`, `sign_in`, `administration`: a link
+    outside studies. At `item_preview`: how an item is shown to researchers."""
     seat_rules: Entries = ()
     """Who gets which items. At `versions`: items that one annotator must not get together. At
     `same_items`: items that an annotator must get."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from analysis.data.item_texts import AuditedItem, AuditedStudy
+from extras.audit.items import AuditedItem, AuditedStudy
 
 SHOWN = 50
 

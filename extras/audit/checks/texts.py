@@ -5,7 +5,7 @@ import re
 from collections import Counter, defaultdict
 from typing import ClassVar
 
-from analysis.audit.findings import (
+from extras.audit.findings import (
     FEWEST,
     AuditFinding,
     Effect,
@@ -18,7 +18,7 @@ from analysis.audit.findings import (
     percent,
     plain,
 )
-from analysis.data.item_texts import AuditedItem, AuditedStudy
+from extras.audit.items import AuditedItem, AuditedStudy
 from studies.importers.sets.prism import refuses
 from studies.texts.normalisation import LONG as FOLDED
 from studies.texts.normalisation import START, shown_at_once

@@ -26,11 +26,11 @@ class Command(BaseCommand):
         parser.add_argument("--all", action="store_true", help="also list checks without findings")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.audit.findings import Level
-        from analysis.audit.job import findings_of
-        from analysis.models import AcceptedFinding
+        from extras.audit.findings import Level
+        from extras.audit.job import findings_of
+        from extras.audit.models import AcceptedFinding
 
-        study = find_study(options["study"])
+        study = find_study(options["study"], uses="audit")
         findings = findings_of(study)
         known = set(
             AcceptedFinding.objects.filter(study=study).values_list("check_name", flat=True)

@@ -1,6 +1,6 @@
 """The checks of the audit, in the order of the page."""
 
-from analysis.audit.checks.shortcuts import (
+from extras.audit.checks.shortcuts import (
     AnswerInPersona,
     AnswersMissing,
     DominantPersona,
@@ -11,8 +11,8 @@ from analysis.audit.checks.shortcuts import (
     SourceTells,
     SparsePersonas,
 )
-from analysis.audit.checks.study import LicenceMissing, SharingLimited, TooFewItems, TooLittleTime
-from analysis.audit.checks.texts import (
+from extras.audit.checks.study import LicenceMissing, SharingLimited, TooFewItems, TooLittleTime
+from extras.audit.checks.texts import (
     BrokenLetters,
     LongTexts,
     Refusals,
@@ -22,7 +22,7 @@ from analysis.audit.checks.texts import (
     SpeaksToJudge,
     WrongScale,
 )
-from analysis.audit.findings import ItemCheck
+from extras.audit.findings import ItemCheck
 
 CHECKS: tuple[type[ItemCheck], ...] = (
     SamePair,

@@ -10,13 +10,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from analysis.audit.findings import AuditFinding, FindingState, Level
-from analysis.audit.job import accept, audit_again, audit_for, findings_in
 from analysis.errors import BadParameters
-from analysis.models import AcceptedFinding, Audit
+from extras.audit.findings import AuditFinding, FindingState, Level
+from extras.audit.job import accept, audit_again, audit_for, findings_in
+from extras.audit.models import AcceptedFinding, Audit
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
 from studies.pages.listing import role_of
+from studies.pages.workbench import AfterImport, SectionPage
 from studies.selectors import get_study
 
 _HEADINGS = {
@@ -99,7 +100,7 @@ def _audit_page(
         "error": error,
         "about": about,
     }
-    return render(request, "analysis/audit.html", context, status=status)
+    return render(request, "audit/findings.html", context, status=status)
 
 
 def _part(finding: AuditFinding) -> str:
@@ -108,3 +109,14 @@ def _part(finding: AuditFinding) -> str:
 
 def _address(study: Study) -> str:
     return reverse("audit:findings", args=[study.slug])
+
+
+def section_page(study: Study) -> list[SectionPage]:
+    return [SectionPage("items", "Audit", _address(study), once="items")]
+
+
+AFTER_IMPORT = AfterImport(
+    "A worker audits the items. The findings are under Items, Audit.",
+    "See the audit of the items",
+    _address,
+)

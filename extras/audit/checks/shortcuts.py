@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections import Counter, defaultdict
 from typing import ClassVar
 
-from analysis.audit.findings import (
+from extras.audit.findings import (
     FEWEST,
     AuditFinding,
     Effect,
@@ -18,7 +18,7 @@ from analysis.audit.findings import (
     percent,
     plain,
 )
-from analysis.data.item_texts import AuditedItem, AuditedPersona, AuditedStudy
+from extras.audit.items import AuditedItem, AuditedPersona, AuditedStudy
 
 # A rule of thumb that beats a coin by this much, at the near end of its interval.
 STRONG = 0.25

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.audit.checks import CHECKS
-from analysis.audit.checks.study import items_for, times_as_many
-from analysis.audit.findings import AuditFinding, FindingState, Level
-from analysis.data.item_texts import (
+from analysis.precision import items_for, times_as_many
+from extras.audit.checks import CHECKS
+from extras.audit.findings import AuditFinding, FindingState, Level
+from extras.audit.items import (
     AuditedItem,
     AuditedPersona,
     AuditedStudy,

@@ -10,8 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from analysis.audit.job import audit_for, audit_queued, findings_in, is_current
-from analysis.models import AcceptedFinding, Audit
+from extras.audit.job import audit_for, audit_queued, findings_in, is_current
+from extras.audit.models import AcceptedFinding, Audit
 from studies.errors import OpeningRefused
 from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item

@@ -7,12 +7,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.urls import reverse
 
-from analysis.audit.checks import CHECKS
-from analysis.audit.findings import AuditFinding, Level, finding_from
-from analysis.data.item_texts import audit_fingerprint, audited_items, audited_study
 from analysis.errors import BadParameters
-from analysis.models import AcceptedFinding, Audit
-from analysis.tasks import audit_items
+from extras.audit.checks import CHECKS
+from extras.audit.findings import AuditFinding, Level, finding_from
+from extras.audit.items import audit_fingerprint, audited_items, audited_study
+from extras.audit.models import AcceptedFinding, Audit
+from extras.audit.tasks import audit_items
 from studies.jobs.queueing import queue
 from studies.jobs.retry import start_over
 from studies.jobs.runner import JobProgress, carry_out
