@@ -73,7 +73,7 @@ class Extra:
     """A table that can be exported. At `formats`: a format of tables. At `folders`: an export that
     is a folder."""
     parts: Entries = ()
-    """A fragment or link on a page of the core. At `studies`, `person_pages`, `item`,
+    """A fragment or link on a page of the core. At `studies`, `person_pages`, `item`, `item_page`,
     `report`, `campaign`, `import`: where it stands. At `main`, `sign_in`, `administration`: a link
     outside studies. At `item_preview`: how an item is shown to researchers."""
     seat_rules: Entries = ()
@@ -107,7 +107,8 @@ class Extra:
     of a report."""
     readers: Entries = ()
     """Data of a design for the analysis. At `words`: what researchers' pages show of answers. At
-    `item_sets`: items that the page of disagreements can show."""
+    `item_sets`, `notes`: items that the page of disagreements can show, and what is noted on
+    them."""
     workbench: Entries = ()
     """What a study's pages show now, as a function of the study. At `marks`, `tasks`, `needs`,
     `cards`, `launch_parts`, `launch_routes`, `launch_checks`: where. At `column_NAME`: cells of the

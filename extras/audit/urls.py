@@ -1,4 +1,4 @@
-"""Pages of the audit of items."""
+"""Pages of the audit of items, and where notes on items are stored."""
 
 from django.urls import path
 
@@ -10,4 +10,5 @@ urlpatterns = [
     path("audit/status/", view("extras.audit.views:status"), name="status"),
     path("audit/again/", view("extras.audit.views:again"), name="again"),
     path("audit/accept/", view("extras.audit.views:accept_finding"), name="accept"),
+    path("items/<str:key>/note/", view("extras.audit.note_views:save_note"), name="note"),
 ]

@@ -3,9 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from extras.audit.models import Audit
+from extras.audit.models import Audit, ItemNote
 from studies.models import Study
 from studies.services.studies import registered_checks
+from studies.statements import clock
 from tests.factories import make_item, make_study, sign_in
 from tests.moved import update_from_before
 
@@ -31,11 +32,16 @@ def test_a_study_without_it_is_not_audited(study):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_studies_of_an_earlier_version_keep_their_audit_and_get_it(study):
-    make_study(slug="plain", extras=[])
+def test_studies_of_an_earlier_version_keep_their_rows_and_get_it(study):
+    noted, _ = (make_study(slug=slug, extras=[]) for slug in ("noted", "plain"))
     Audit.objects.create(study=study)
+    ItemNote.objects.create(study=noted, item=make_item(study=noted), changed_at=clock.now())
 
-    update_from_before("audit")
+    update_from_before("audit", "0001_initial", "0002_notes")
 
-    assert dict(Study.objects.values_list("slug", "extras")) == {"s": ["audit"], "plain": []}
-    assert Audit.objects.filter(study=study).count() == 1
+    assert dict(Study.objects.values_list("slug", "extras")) == {
+        "s": ["audit"],
+        "noted": ["audit"],
+        "plain": [],
+    }
+    assert (Audit.objects.count(), ItemNote.objects.count()) == (1, 1)
