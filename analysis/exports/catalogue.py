@@ -23,7 +23,7 @@ from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.extra import Kind
 from studies.models.studies import Study
 
-PLAIN = ("jsonl", "csv", "parquet", "xlsx")
+PLAIN = ("jsonl", "csv", "xlsx")
 # A name, a colon, and what a row is. “all” is a folder; the others are single files.
 LABELS = {
     "all": "Everything, as one zip file: all tables, their description, the report and checksums",

@@ -5,11 +5,10 @@ from studies.extra import Extra, Placed
 EXTRA = Extra(
     name="data_files",
     title="Files for statistics programs",
-    summary=(
-        "Exports for SPSS, Stata, R and spreadsheets, with labels, a wide table and a codebook."
-    ),
+    summary=("Exports for SPSS, Stata, R, Parquet and spreadsheets, with labels and a codebook."),
     group="files",
     exports=(
+        Placed("parquet:PARQUET", at="formats"),
         Placed("formats:SPSS", at="formats"),
         Placed("formats:STATA", at="formats"),
         Placed("formats:PARQUET_R", at="formats"),
