@@ -42,6 +42,8 @@ class Extra:
     # One sentence: what a study gets, and who needs it.
     summary: str
     group: Group
+    # Names of extras of earlier versions that are part of it.
+    former: Sequence[str] = ()
 
     analyses: Mapping[str, str] | None = None
     """Names of analyses that a plan can list, with their titles."""
@@ -128,7 +130,17 @@ class Extra:
         return any(asked) or bool(self.chapters or self.readers)
 
 
-_NO_ENTRIES = {"name", "title", "summary", "group", "analyses", "reasons", "addresses", "sections"}
+_NO_ENTRIES = {
+    "name",
+    "title",
+    "summary",
+    "group",
+    "former",
+    "analyses",
+    "reasons",
+    "addresses",
+    "sections",
+}
 KINDS = tuple(field.name for field in fields(Extra) if field.name not in _NO_ENTRIES)
 CORE = "core"
 
@@ -169,6 +181,16 @@ def extras_for_studies() -> dict[str, Extra]:
 
 
 @cache
+def _renamed() -> dict[str, str]:
+    return {former: name for name, extra in extras().items() for former in extra.former}
+
+
+def current_name(name: str) -> str:
+    """What an extra that an earlier version had is called now."""
+    return _renamed().get(name, name)
+
+
+@cache
 def of_installation() -> frozenset[str]:
     """Names of those that are on in every study."""
     return frozenset(name for name, extra in extras().items() if not extra.is_for_studies)
@@ -176,7 +198,7 @@ def of_installation() -> frozenset[str]:
 
 def extras_of_new_studies() -> list[str]:
     """Names of those that are on in a study that is created."""
-    wanted = settings.EXTRAS_OF_NEW_STUDIES
+    wanted = [*map(current_name, settings.EXTRAS_OF_NEW_STUDIES)]
     return [name for name in extras_for_studies() if name in wanted or wanted == ["all"]]
 
 

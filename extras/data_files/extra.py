@@ -4,9 +4,10 @@ from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="data_files",
-    title="Files for statistics programs",
-    summary=("Exports for SPSS, Stata, R, Parquet and spreadsheets, with labels and a codebook."),
+    title="Files for other programs",
+    summary="Exports for SPSS, Stata, R, Parquet, spreadsheets, Label Studio and Argilla.",
     group="files",
+    former=("labelling",),
     exports=(
         Placed("parquet:PARQUET", at="formats"),
         Placed("formats:SPSS", at="formats"),
@@ -23,5 +24,7 @@ EXTRA = Extra(
         "other_shapes:WIDE",
         "other_shapes:RELIABILITY",
         "codebook:CODEBOOK",
+        "labelling:ARGILLA",
+        "labelling:LABEL_STUDIO",
     ),
 )
