@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from extras.telemetry import spans
+from extras.administration.telemetry import spans
 from judging.watching import MORE
 from studies.models import Item
 from tests.judging.llm_server import completion, error

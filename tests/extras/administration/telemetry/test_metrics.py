@@ -7,8 +7,8 @@ import pytest
 from django.db import DatabaseError
 
 from config.health import processes
-from extras.telemetry import metrics
-from extras.telemetry.metrics import measure
+from extras.administration.telemetry import metrics
+from extras.administration.telemetry.metrics import measure
 from judging.models import JudgeRun
 from studies.models import Backup, Heartbeat
 from tests.analysis.builders import make_run
@@ -89,7 +89,7 @@ def test_the_figures_need_the_token_or_this_machine(client, settings, token, req
 
 
 def test_every_metric_is_documented(client):
-    page = (Path(__file__).parents[3] / "extras/telemetry/docs/metrics.md").read_text("utf-8")
+    page = (Path(__file__).parents[4] / "extras/administration/docs/metrics.md").read_text("utf-8")
     names = {name.partition("{")[0] for name in figures(client)}
 
     assert len(names) > 8
