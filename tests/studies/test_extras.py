@@ -48,7 +48,7 @@ def titles(study):
 def test_a_study_begins_with_none_and_shows_no_page_of_one(study):
     assert study.extras == []
     assert not study.has_extra("certificates")
-    assert study.has_extra("sample")  # of the installation
+    assert study.has_extra("try_out")  # of the installation
     assert not {"Certificates", "Graded answers", "Waves"} & titles(study)
 
 
@@ -229,8 +229,8 @@ def test_an_export_of_everything_has_all_shapes_of_files(study, tmp_path):
 
 @pytest.fixture
 def merged(monkeypatch):
-    """“prints” is what an earlier version called a part of `documents`, “peeks” one of `sample`."""
-    monkeypatch.setattr(manifest, "_renamed", lambda: {"prints": "documents", "peeks": "sample"})
+    """Earlier versions called a part of `documents` “prints”, and one of `try_out` “peeks”."""
+    monkeypatch.setattr(manifest, "_renamed", lambda: {"prints": "documents", "peeks": "try_out"})
 
 
 def test_names_of_earlier_versions_are_those_of_today(merged, study):

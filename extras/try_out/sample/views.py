@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from extras.sample import simulated
+from extras.try_out.sample import simulated
 from studies.errors import StudyError
 from studies.pages.workbench import ListPart
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from extras.check_page.building import CannotBuild, build
-from extras.check_page.views import built_folder
+from extras.try_out.check_page.building import CannotBuild, build
+from extras.try_out.check_page.views import built_folder
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from extras.check_page.building import program
+from extras.try_out.check_page.building import program
 
 
 @pytest.fixture
