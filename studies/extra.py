@@ -42,6 +42,8 @@ class Extra:
     # One sentence: what a study gets, and who needs it.
     summary: str
     group: Group
+    # Names of extras of earlier versions that are part of it.
+    former: Sequence[str] = ()
 
     analyses: Mapping[str, str] | None = None
     """Names of analyses that a plan can list, with their titles."""
@@ -73,9 +75,9 @@ class Extra:
     """A table that can be exported. At `formats`: a format of tables. At `folders`: an export that
     is a folder."""
     parts: Entries = ()
-    """A fragment or link on a page of the core. At `studies`, `person_pages`, `item`,
-    `report`, `campaign`: where it stands. At `main`, `sign_in`, `administration`: a link outside
-    studies. At `item_preview`: how an item is shown to researchers."""
+    """A fragment or link on a page of the core. At `studies`, `person_pages`, `item`, `item_page`,
+    `report`, `campaign`, `import`: where it stands. At `main`, `sign_in`, `administration`: a link
+    outside studies. At `item_preview`: how an item is shown to researchers."""
     seat_rules: Entries = ()
     """Who gets which items. At `versions`: items that one annotator must not get together. At
     `same_items`: items that an annotator must get."""
@@ -107,7 +109,8 @@ class Extra:
     of a report."""
     readers: Entries = ()
     """Data of a design for the analysis. At `words`: what researchers' pages show of answers. At
-    `item_sets`: items that the page of disagreements can show."""
+    `item_sets`, `notes`: items that the page of disagreements can show, and what is noted on
+    them."""
     workbench: Entries = ()
     """What a study's pages show now, as a function of the study. At `marks`, `tasks`, `needs`,
     `cards`, `launch_parts`, `launch_routes`, `launch_checks`: where. At `column_NAME`: cells of the
@@ -127,7 +130,17 @@ class Extra:
         return any(asked) or bool(self.chapters or self.readers)
 
 
-_NO_ENTRIES = {"name", "title", "summary", "group", "analyses", "reasons", "addresses", "sections"}
+_NO_ENTRIES = {
+    "name",
+    "title",
+    "summary",
+    "group",
+    "former",
+    "analyses",
+    "reasons",
+    "addresses",
+    "sections",
+}
 KINDS = tuple(field.name for field in fields(Extra) if field.name not in _NO_ENTRIES)
 CORE = "core"
 
@@ -168,6 +181,16 @@ def extras_for_studies() -> dict[str, Extra]:
 
 
 @cache
+def _renamed() -> dict[str, str]:
+    return {former: name for name, extra in extras().items() for former in extra.former}
+
+
+def current_name(name: str) -> str:
+    """What an extra that an earlier version had is called now."""
+    return _renamed().get(name, name)
+
+
+@cache
 def of_installation() -> frozenset[str]:
     """Names of those that are on in every study."""
     return frozenset(name for name, extra in extras().items() if not extra.is_for_studies)
@@ -175,7 +198,7 @@ def of_installation() -> frozenset[str]:
 
 def extras_of_new_studies() -> list[str]:
     """Names of those that are on in a study that is created."""
-    wanted = settings.EXTRAS_OF_NEW_STUDIES
+    wanted = [*map(current_name, settings.EXTRAS_OF_NEW_STUDIES)]
     return [name for name in extras_for_studies() if name in wanted or wanted == ["all"]]
 
 
