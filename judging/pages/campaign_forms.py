@@ -112,7 +112,8 @@ def words_of(judge: Judge) -> str:
     if judge.price_input is None or judge.price_output is None:
         return f"{judge.name}: {judge.model}, no price set"
     prices = f"${judge.price_input.normalize():f} in, ${judge.price_output.normalize():f} out"
-    return f"{judge.name}: {judge.model}, {prices} per million tokens"
+    old = f" ({judge.price_remark})" if judge.price_remark else ""
+    return f"{judge.name}: {judge.model}, {prices} per million tokens{old}"
 
 
 _REUSE_WORDS = (

@@ -10,6 +10,8 @@ from typing import Any, cast
 from django.contrib.auth.models import User
 from django.db.models import Count, Min
 
+from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES
+from judging.backends.known_models import IMAGES, PROBABILITIES, TEMPERATURE, TIES, refused
 from judging.drift import count_new
 from judging.engine.messages import as_text, length
 from judging.errors import BadRun
@@ -234,7 +236,8 @@ class RunEstimate:
     """The estimate of starting a run; `dollars` and `seconds` are None if unknown.
 
     `answered` exist already, `reused` would be copied from other runs. `is_tried` means that
-    tokens, money and time come from the run's own replies instead of its prompts.
+    tokens, money and time come from the run's own replies instead of its prompts. `remarks` say
+    what to know before the start.
     """
 
     judge: Judge
@@ -245,10 +248,27 @@ class RunEstimate:
     dollars: Decimal | None
     seconds: float | None
     is_tried: bool
+    remarks: tuple[str, ...] = ()
 
     @property
     def time(self) -> str:
         return "" if self.seconds is None else duration(self.seconds)
+
+
+def remarks_on(run: JudgeRun) -> tuple[str, ...]:
+    """What to know before a run starts: what its model refuses, and whether its price is old."""
+    judge = run.judge
+    wanted = {
+        TIES: protocol(run.setting).offers_tie,
+        PROBABILITIES: judge.probabilities != NO_PROBABILITIES,
+        IMAGES: judge.takes_images,
+        TEMPERATURE: "temperature" not in str(judge.model_options.get(LEAVE_OUT, "")).split(","),
+    }
+    refusals = refused(
+        judge.model, frozenset(name for name, is_wanted in wanted.items() if is_wanted)
+    )
+    price = [f"{judge.name}: {judge.price_remark}"] if judge.price_remark else []
+    return (*refusals, *price)
 
 
 @dataclass(frozen=True)
@@ -324,6 +344,11 @@ class CampaignEstimate(JudgeEstimate):
         return [row.judge.name for row in self.judges if row.dollars is None]
 
     @property
+    def remarks(self) -> list[str]:
+        """What to know before the start, each once."""
+        return list(dict.fromkeys(remark for row in self.rows for remark in row.remarks))
+
+    @property
     def asking(self) -> int:
         """The number of runs that ask something."""
         return sum(bool(row.questions) for row in self.rows)
@@ -362,6 +387,7 @@ def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
         dollars=probe.dollars,
         seconds=probe.seconds,
         is_tried=True,
+        remarks=remarks_on(run),
     )
 
 
@@ -391,6 +417,7 @@ def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) 
         dollars=expected.dollars(run.judge, questions, by_batch=spec.by_batch),
         seconds=None if spec.by_batch else expected.seconds(run.judge, questions),
         is_tried=usage is not None,
+        remarks=remarks_on(run),
     )
 
 

@@ -124,4 +124,5 @@ def _words(plan: CampaignPlan, estimate: CampaignEstimate) -> str:
     for row in estimate.judges:
         money = "price unknown" if row.dollars is None else f"${row.dollars:.2f}"
         lines.append(f"{row.judge.name}: {row.questions:,} questions, {money}.")
+    lines += [f"Note: {remark}" for remark in estimate.remarks]
     return "\n".join(lines)
