@@ -59,6 +59,7 @@ CORE = Extra(
     events=(
         Placed("annotation.prolific.launch.publication:follow_state", at="state"),
         Placed("annotation.services.capacity:quota_in_step", at="seats"),
+        Placed("annotation.services.preset_quota:balance_groups", at="created"),
         Placed("analysis.audit.job:audit_for", at="imported"),
     ),
     probes=("judging.bias.probe_choices:OWN",),
