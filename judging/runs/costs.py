@@ -18,6 +18,7 @@ from judging.errors import BadRun
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.models.judges import USUAL_SLOTS
 from judging.prompts.asking import Asking, messages_of
+from judging.protocols import framings
 from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignCell, CampaignPlan, cells_of
 from judging.runs.reuse import never_asked, take_over
@@ -28,13 +29,14 @@ from judging.runs.row_creation import (
     missing_judgments,
     requests_in,
 )
-from judging.runs.spec import Reuse, RunSpec
+from judging.runs.spec import Reuse, RunSpec, language_for
 from judging.runs.start import extended, run_for
 from judging.selectors import run_progress
 from judging.worker import chunks
 from judging.worker.endpoints import asks_form, judge_of
 from studies.errors import StudyError
 from studies.models import Item, Side, Study
+from studies.personas import resolve
 
 _SAMPLED_ANSWERS = 20  # answered questions that represent the others
 _PER_MILLION = 10**6
@@ -229,6 +231,7 @@ def _probe(run: JudgeRun, judgment: Judgment, left: int) -> Probe:
 _SAMPLED_ITEMS = 20  # items whose prompts are built to estimate their length
 _LETTERS_PER_TOKEN = 4
 _ASSUMED_MS = 2000.0  # of a reply, for a judge that has never replied
+_ASSUMED_SLOTS = 8  # requests at a time of a judge that is not there yet
 
 
 @dataclass(frozen=True)
@@ -488,7 +491,12 @@ class _Common:
 
 def _guess(run: JudgeRun, common: _Common) -> RunUsage:
     """The usage of a question, guessed from the length of some prompts at four letters a token."""
-    items = common.sample(run.study)
+    prompt, completion, steps = _guessed_tokens(run, common.sample(run.study))
+    return RunUsage(prompt, completion, common.latency(run.judge) * steps)
+
+
+def _guessed_tokens(run: JudgeRun, items: Sequence[Item]) -> tuple[float, int, int]:
+    """Tokens in and out of a question, and the requests that it takes."""
     asking = Asking.of(run)
     asked, steps = asking.reply_format, asking.reply_format.steps
     # The replies to earlier steps are short.
@@ -498,4 +506,51 @@ def _guess(run: JudgeRun, common: _Common) -> RunUsage:
         for step in range(steps)
     ]
     mean = sum(sent) / len(items) / _LETTERS_PER_TOKEN
-    return RunUsage(mean, asking.protocol.reply_tokens, common.latency(run.judge) * steps)
+    return mean, asking.protocol.reply_tokens, steps
+
+
+@dataclass(frozen=True)
+class PlannedUsage:
+    """What planned runs ask of one judge, whichever it is, without what it thinks first."""
+
+    questions: int
+    prompt_tokens: float
+    completion_tokens: float
+    requests: int
+
+    def dollars(self, price_input: Decimal, price_output: Decimal) -> Decimal:
+        """At prices in US dollars per million tokens."""
+        paid = price_input * Decimal(self.prompt_tokens)
+        return (paid + price_output * Decimal(self.completion_tokens)) / _PER_MILLION
+
+    @property
+    def seconds(self) -> float:
+        """With the usual requests at a time, if each takes as long as is assumed."""
+        return self.requests * _ASSUMED_MS / 1000 / _ASSUMED_SLOTS
+
+
+def planned_usage(study: Study, runs: Iterable[tuple[str, str, str]]) -> PlannedUsage | None:
+    """The usage of runs that are not there yet, each a setting, features and orders.
+
+    None before the study has items. Raises `StudyError` or `JudgingError` for what cannot be asked.
+    """
+    common = _Common()
+    if not (items := common.sample(study)):
+        return None
+    questions = requests = 0
+    sent = received = 0.0
+    for setting, features, orders in runs:
+        run = JudgeRun(
+            study=study,
+            setting=setting,
+            features=features,
+            feature_keys=resolve(study, features),
+            framing=framings.OBSERVER,
+            prompt_language=language_for(study, ""),
+            orders=orders,
+        )
+        prompt, completion, steps = _guessed_tokens(run, items)
+        asked = common.sides(run, None)
+        questions, requests = questions + asked, requests + asked * steps
+        sent, received = sent + asked * prompt, received + asked * completion
+    return PlannedUsage(questions, sent, received, requests)
