@@ -84,7 +84,8 @@ class Extra:
     events: Entries = ()
     """What follows when something happens. At `ended`: an annotator ended. At `arrived`: somebody
     arrived. At `imported`: items were imported. At `state`: a study's
-    state changed. At `seats`: the seats of a study change."""
+    state changed. At `seats`: the seats of a study change. At `created`: a study was created from a
+    preset."""
     steps: Entries = ()
     """What participants meet: a step before the items. At `questions`: what is asked with every
     item. At `notes`: a note on the last page. At `again`: items that are shown a second time."""

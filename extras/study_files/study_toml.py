@@ -19,6 +19,7 @@ from studies.importers.items.storage import import_items
 from studies.models import FeatureSet, Item, Study
 from studies.models.added_settings import added_fields, read_added
 from studies.services.items import store_draw
+from studies.services.presets import preset_of
 from studies.services.settings import save_settings
 from studies.services.studies import create_study, record
 from studies.study_folder import (
@@ -49,7 +50,7 @@ _OWN_SETTINGS = tuple(
     for field in _FIELDS.values()
     if field.editable and not field.primary_key and field.name not in _ELSEWHERE
 )
-_KEYS = ("format", "format_version", "slug", "settings", "texts", "feature_sets", "parts")
+_KEYS = ("format", "format_version", "slug", "preset", "settings", "texts", "feature_sets", "parts")
 
 
 def read_settings_file(folder: Folder, name: str, parts: tuple[str, ...]) -> dict[str, Any]:
@@ -61,6 +62,7 @@ def read_settings_file(folder: Folder, name: str, parts: tuple[str, ...]) -> dic
     if version.partition(".")[0] != VERSION.partition(".")[0]:
         raise StudyError(f"{name} has format_version “{version}”. This program reads {VERSION}.")
     value_of(content, "slug", str, where=name)
+    value_of(content, "preset", str, where=name, default="")
     for key, known in (
         ("settings", (*_OWN_SETTINGS, *added_fields(), *_ONCE)),
         ("texts", _TEXTS),
@@ -93,6 +95,7 @@ def write_settings(study: Study, parts: Mapping[str, str]) -> dict[str, str]:
         "format": FORMAT,
         "format_version": VERSION,
         "slug": study.slug,
+        **({"preset": preset} if (preset := preset_of(study)) else {}),
         "settings": {name: "" if value is None else value for name, value in settings.items()},
         "texts": {name: f"texts/{name}.md" if text else "" for name, text in texts.items()},
         "feature_sets": {each.name: each.keys for each in sorted(sets, key=lambda s: s.name)},
@@ -105,7 +108,13 @@ def create_from(content: Mapping[str, Any], folder: Folder, *, owner: User | Non
     """A new draft with the settings of a study.toml. Raises `StudyError`."""
     fields = _values(content, folder)
     try:
-        return create_study(slug=content["slug"], owner=owner, **fields, state=Study.State.DRAFT)
+        return create_study(
+            slug=content["slug"],
+            owner=owner,
+            preset=content.get("preset", ""),
+            **fields,
+            state=Study.State.DRAFT,
+        )
     except ValidationError as error:
         raise _invalid(error) from error
 
@@ -114,6 +123,11 @@ def change_to(
     study: Study, content: Mapping[str, Any], folder: Folder, *, user: User | None
 ) -> Study:
     """Apply the settings of a study.toml to a study, and return it. Raises `StudyError`."""
+    if (preset := content.get("preset", "")) and preset != preset_of(study):
+        raise StudyError(
+            f"{FILE}: “{study.slug}” was not created from the preset “{preset}”. A preset is for "
+            "new studies: remove it, or choose another short name to create a study."
+        )
     for name, value in (wanted := _values(content, folder)).items():
         if name in _ONCE and value != getattr(study, name):
             raise StudyError(

@@ -25,10 +25,9 @@ from studies.pages.responses import REFUSED, onward
 from studies.selectors import get_study
 from studies.services import studies as permission
 from studies.services.items import expected_time
+from studies.services.presets import PRESETS
 from studies.services.settings import (
-    PRESETS,
     READING_FIELDS,
-    extras_of_preset,
     fixed_settings,
     locked_settings,
     save_settings,
@@ -341,7 +340,7 @@ def new(request: HttpRequest) -> HttpResponse:
             study = create_study(
                 slug=form.cleaned_data["slug"],
                 owner=user,
-                extras=extras_of_preset(chosen),
+                preset=chosen if chosen in PRESETS else "",
                 **form.values(),
             )
         except StudyError as error:

@@ -135,7 +135,7 @@ def shown_items(study: Study) -> set[str]:
 @contextmanager
 def seats_changing(study: Study) -> Iterator[None]:
     """Let what depends on the seats of a locked study follow the change in the block."""
-    afterwards = [follower(study) for follower in FOLLOWERS]
+    afterwards = [follower(study) for follower in FOLLOWERS.of(study)]
     yield
     for follow in afterwards:
         follow()

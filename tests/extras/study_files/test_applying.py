@@ -298,3 +298,21 @@ def test_a_draw_that_names_another_item_is_refused(folder):
     assert "draw.json names the item x9, which “suppers” lacks" in refusal(folder)
     (folder / "draw.json").write_text(json.dumps(draw | {"probabilities": {"x1": 2}}))
     assert "the probability of x1 is 2" in refusal(folder)
+
+
+def test_a_preset_begins_a_new_study_and_is_exported_with_it(tmp_path):
+    file = tmp_path / "study.toml"
+    head = 'format = "thirdperson-study"\nformat_version = "1.0"\nslug = "again"\n'
+    file.write_text(f'{head}preset = "personalized-judge"\n[settings]\ntitle = "Again"\n')
+
+    apply(tmp_path, yes=True)
+
+    study = Study.objects.get()
+    assert (study.title, study.human_sample, study.quota_groups.count()) == ("Again", 300, 6)
+    exported = export(study, tmp_path / "exported")["study.toml"].decode()
+    assert tomllib.loads(exported)["preset"] == "personalized-judge"
+    file.write_text(f'{head}preset = "pilot"\n')
+    assert "was not created from the preset “pilot”" in refusal(tmp_path)
+    file.write_text(f'{head.replace("again", "other")}preset = "papers"\n')
+    assert "There is no preset “papers”" in refusal(tmp_path)
+    assert Study.objects.count() == 1
