@@ -71,6 +71,7 @@ TRANSLATED = (
     ("de", "Deutsch"),
     ("es", "Español (translation not reviewed)"),
     ("fr", "Français (translation not reviewed)"),
+    ("it", "Italiano (translation not reviewed)"),
     ("pt", "Português (translation not reviewed)"),
 )
 _LABELS = {
