@@ -72,6 +72,7 @@ TRANSLATED = (
     ("es", "Español (translation not reviewed)"),
     ("fr", "Français (translation not reviewed)"),
     ("it", "Italiano (translation not reviewed)"),
+    ("nl", "Nederlands (translation not reviewed)"),
     ("pt", "Português (translation not reviewed)"),
 )
 _LABELS = {
