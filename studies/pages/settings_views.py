@@ -73,6 +73,7 @@ TRANSLATED = (
     ("fr", "Français (translation not reviewed)"),
     ("it", "Italiano (translation not reviewed)"),
     ("nl", "Nederlands (translation not reviewed)"),
+    ("pl", "Polski (translation not reviewed)"),
     ("pt", "Português (translation not reviewed)"),
 )
 _LABELS = {
