@@ -75,6 +75,7 @@ TRANSLATED = (
     ("nl", "Nederlands (translation not reviewed)"),
     ("pl", "Polski (translation not reviewed)"),
     ("pt", "Português (translation not reviewed)"),
+    ("zh-hans", "中文(简体) (translation not reviewed)"),
 )
 _LABELS = {
     "slug": "Short name",

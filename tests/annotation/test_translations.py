@@ -5,6 +5,7 @@ import gettext
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from django.conf import settings
@@ -66,9 +67,16 @@ def test_every_word_of_a_template_is_translated(path):
     assert words_outside_gettext(path.read_text("utf-8")) == []
 
 
-def read_catalogue(path: Path) -> dict[str, list[str]]:
-    """The translations of a .po file by their original; plural forms are several."""
-    found: dict[str, list[str]] = {}
+class Translations(NamedTuple):
+    """Of one text: its forms; languages such as Chinese have one where English has two."""
+
+    forms: list[str]
+    depends_on_number: bool
+
+
+def read_catalogue(path: Path) -> dict[str, Translations]:
+    """The translations of a .po file by their original."""
+    found: dict[str, Translations] = {}
     for entry in path.read_text("utf-8").split("\n\n"):
         texts: dict[str, str] = {}
         name = ""
@@ -79,7 +87,8 @@ def read_catalogue(path: Path) -> dict[str, list[str]]:
             name = head.strip() or name
             texts[name] = texts.get(name, "") + ast.literal_eval(f'"{quoted}')
         if texts.get("msgid"):
-            found[texts["msgid"]] = [text for key, text in texts.items() if "msgstr" in key]
+            forms = [text for key, text in texts.items() if "msgstr" in key]
+            found[texts["msgid"]] = Translations(forms, "msgid_plural" in texts)
     return found
 
 
@@ -129,7 +138,7 @@ def test_a_language_translates_exactly_the_msgids(path):
 
     assert sorted(marked - set(catalogue)) == []
     assert sorted(set(catalogue) - marked) == []
-    assert [text for text, translated in catalogue.items() if not all(translated)] == []
+    assert [text for text, (forms, _) in catalogue.items() if not all(forms)] == []
     assert "fuzzy" not in path.read_text("utf-8")
 
 
@@ -139,7 +148,7 @@ def test_a_language_keeps_every_slot_and_tag(path):
         return sorted(re.findall(r"%\(\w+\)s|</?\w+", text))
 
     catalogue = read_catalogue(path)
-    single = {text: forms[0] for text, forms in catalogue.items() if len(forms) == 1}
+    single = {text: forms[0] for text, (forms, varies) in catalogue.items() if not varies}
 
     assert [text for text, form in single.items() if slots(text) != slots(form)] == []
 
@@ -151,11 +160,11 @@ def test_the_compiled_catalogue_is_up_to_date(path):
         compiled = gettext.GNUTranslations(file)._catalog
 
     flat: dict[str | tuple[str, int], str] = {}
-    for text, forms in read_catalogue(path).items():
+    for text, (forms, varies) in read_catalogue(path).items():
         flat |= (
-            {text: forms[0]}
-            if len(forms) == 1
-            else {(text, number): form for number, form in enumerate(forms)}
+            {(text, number): form for number, form in enumerate(forms)}
+            if varies
+            else {text: forms[0]}
         )
     assert {key: value for key, value in compiled.items() if key} == flat
 
