@@ -68,6 +68,7 @@ _OWN = ("The study", "Consent")
 _NOT_COLUMNS = ("pay", "licence")
 TRANSLATED = (
     ("en", "English"),
+    ("ar", "العربية (translation not reviewed)"),
     ("de", "Deutsch"),
     ("es", "Español (translation not reviewed)"),
     ("fr", "Français (translation not reviewed)"),
