@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.conf.locale import LANG_INFO
-from django.utils.translation import to_language, to_locale
+from django.utils.translation import get_language_bidi, to_language, to_locale
 
 SOURCE = "en"  # of the texts themselves, which need no catalogue
 _FILE = "LC_MESSAGES/django.po"
@@ -39,6 +39,14 @@ def _language_of_texts(code: str, folders: tuple[str, ...]) -> str:
     only_base = [name for name in translated if name.startswith(f"{code}-")]
     wanted = [*same_script, *shorter, *only_base]
     return next((name for name in wanted if name in translated), SOURCE)
+
+
+def isolated(text: str) -> str:
+    """A text for a slot of a sentence, set apart where sentences run from right to left.
+
+    Otherwise the “?” of an English question, or the “$” of an amount, goes to the wrong side.
+    """
+    return f"\u2068{text}\u2069" if get_language_bidi() else text
 
 
 def catalogue_file(language: str) -> Path:
