@@ -190,7 +190,7 @@ def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
     @wraps(view)
     def wrapper(request: HttpRequest, slug: str, **kwargs: object) -> HttpResponse:
         study = _study_for(request, slug)
-        with translation.override(study.language):
+        with translation.override(study.page_language):
             return view(request, study, **kwargs)
 
     return _uncached(wrapper)
@@ -216,7 +216,7 @@ def participant_page(
             if annotator is None:
                 study = _study_for(request, slug)
                 return no_identity(request, study, is_first_page=False)
-            with translation.override(annotator.study.language):
+            with translation.override(annotator.study.page_language):
                 with_agreed_terms(annotator)
                 request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
                 try:
@@ -279,7 +279,7 @@ def no_identity(
         "has_codes": study.annotators.exclude(resume_code=None).exists(),
     }
     status = 429 if wait else 403 if is_other_device else 400
-    with translation.override(study.language):
+    with translation.override(study.page_language):
         response = render(request, "annotation/endings/no_id.html", context, status=status)
     if wait:
         response.headers["Retry-After"] = str(60 * wait)

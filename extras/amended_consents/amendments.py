@@ -66,7 +66,7 @@ class ConsentHistory:
 
 
 def current_text(study: Study) -> ConsentText:
-    with translation.override(study.language):
+    with translation.override(study.page_language):
         return consent_text(study)
 
 

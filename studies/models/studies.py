@@ -15,6 +15,7 @@ from studies.extra import (
 from studies.models.added_settings import clean_added
 from studies.models.keys import export_key, public_id, study_seed
 from studies.statements import clock
+from studies.texts.languages import page_language
 from studies.texts.markdown import read_criteria
 from studies.texts.normalisation import REDISTRIBUTION
 
@@ -265,6 +266,11 @@ class Study(models.Model):
     def asks_own_answers(self) -> bool:
         """Whether annotators answer for themselves, not for the person in a profile."""
         return self.perspective == self.Perspective.OWN
+
+    @property
+    def page_language(self) -> str:
+        """The language in which Django renders the participants' pages."""
+        return page_language(self.language)
 
     @property
     def shows_whole_sets(self) -> bool:

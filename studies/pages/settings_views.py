@@ -67,9 +67,15 @@ _OWN = ("The study", "Consent")
 _NOT_COLUMNS = ("pay", "licence")
 TRANSLATED = (
     ("en", "English"),
+    ("ar", "العربية (translation not reviewed)"),
     ("de", "Deutsch"),
     ("es", "Español (translation not reviewed)"),
     ("fr", "Français (translation not reviewed)"),
+    ("it", "Italiano (translation not reviewed)"),
+    ("nl", "Nederlands (translation not reviewed)"),
+    ("pl", "Polski (translation not reviewed)"),
+    ("pt", "Português (translation not reviewed)"),
+    ("zh-hans", "中文(简体) (translation not reviewed)"),
 )
 _LABELS = {
     "slug": "Short name",
