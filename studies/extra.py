@@ -88,9 +88,9 @@ class Extra:
     """What participants meet: a step before the items. At `questions`: what is asked with every
     item. At `notes`: a note on the last page. At `again`: items that are shown a second time."""
     recruiting: Entries = ()
-    """What recruiting offers, mostly on Prolific. At `actions`, `pages`: a command's action and a part of a
-    page. At `trials`: a trial of a launch. At `settling`, `follow_ups`: where one approves and
-    pays. At `platforms`: other platforms that send people, and how they go back."""
+    """What recruiting offers, mostly on Prolific. At `actions`, `pages`: a command's action and a
+    part of a page. At `trials`: a trial of a launch. At `settling`, `follow_ups`: where one
+    approves and pays. At `platforms`: other platforms that send people, and how they go back."""
     runs: Entries = ()
     """How runs are answered. At `deliveries`: another way than by requests of workers. At
     `observers`: what watches runs and requests while workers ask, such as a tracer."""

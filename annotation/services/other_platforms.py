@@ -1,25 +1,22 @@
 """Annotators whom another platform sent than the study's own way to enter, and how they go back."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from annotation.models import Annotator, Ending
 from studies.extra import Kind
 from studies.models import Study
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WayBack:
-    """How an annotator goes back to the platform that sent them, shown by `template`.
+    """How an annotator goes back to the platform that sent them.
 
-    `url` is a link, or with `fields` the address to which a form sends them. `code` is what they
-    enter there by hand.
+    The `template` says it; an extra adds what that needs in a subclass. `code` is what they enter
+    there by hand, and `form_hosts` are where a form of the page may be sent.
     """
 
     template: str
-    platform: str
-    url: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
     code: str = ""
     form_hosts: tuple[str, ...] = ()
 
