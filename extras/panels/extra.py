@@ -10,6 +10,18 @@ EXTRA = Extra(
         "of the study and go back with the right ending."
     ),
     group="recruiting",
-    addresses={"s/<slug:slug>/": "urls"},
+    addresses={
+        "s/<slug:slug>/": "urls",
+        "studies/<slug:slug>/people/panels/": "researcher_urls",
+    },
+    sections={"panels:": "annotators"},
+    holdings=(
+        Placed("setup:needed", at="needed"),
+        Placed("setup:content_of", at="study"),
+        Placed("setup:copy_panels", at="copies"),
+        Placed("forgetting:HELD", at="person"),
+        Placed("forgetting:forget_identities", at="identities"),
+    ),
     recruiting=(Placed("returns:PLATFORMS", at="platforms"),),
+    navigation=("pages:section_pages",),
 )

@@ -37,11 +37,11 @@ _TAB = "opened"
 
 @require_safe
 @study_page
-def entry(request: HttpRequest, study: Study, name: str) -> HttpResponse:
+def entry(request: HttpRequest, study: Study, panel_name: str) -> HttpResponse:
     """Handle the link of a panel: find or create the annotator, and go to their current step."""
     if not study.has_extra("panels"):
         raise Http404("This study takes nobody from panels.")
-    panel = get_object_or_404(Panel.objects.select_related("study"), study=study, name=name)
+    panel = get_object_or_404(Panel.objects.select_related("study"), study=study, name=panel_name)
     in_frame = request.headers.get("Sec-Fetch-Dest") == "iframe" and bool(panel.kind.frames)
     if not in_frame and not is_opened(request):
         return HttpResponse("Open this link in its own tab.\n", "text/plain", status=403)

@@ -31,6 +31,7 @@ class Preset:
     link: Mapping[str, str] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     addresses: Mapping[str, str] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
     submits_to: str = ""
     preview: str = ""
     frames: tuple[str, ...] = ()

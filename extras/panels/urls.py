@@ -6,5 +6,5 @@ from studies.pages.addressed import view
 
 app_name = "panel_entry"
 urlpatterns = [
-    path("from/<slug:name>/", view("extras.panels.participant_views:entry"), name="entry"),
+    path("from/<slug:panel_name>/", view("extras.panels.participant_views:entry"), name="entry"),
 ]

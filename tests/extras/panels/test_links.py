@@ -13,6 +13,7 @@ from extras.panels.entry import known_by
 from extras.panels.links import link_to_paste, read_link, signed
 from extras.panels.models import Panel, PanelPerson
 from extras.panels.presets import presets
+from studies.models import Study
 from studies.services.extras import set_extras
 from tests.extras.panels.builders import link_of, make_panel
 from tests.factories import make_items, make_study
@@ -276,6 +277,7 @@ def test_a_panels_id_on_the_studys_list_does_not_open_the_study(panel):
 
 def test_without_the_extra_there_is_no_link(panel):
     sending = panel("sona")
-    set_extras(sending.study, set())
+    Study.objects.update(state="closed")
+    set_extras(Study.objects.get(), set())
 
     assert opened(sending).status_code == 404
