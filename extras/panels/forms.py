@@ -93,6 +93,12 @@ class PanelForm(forms.ModelForm):
         ]
         return [(title, [self[name] for name in names]) for title, names in groups if names]
 
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name == "new":
+            raise forms.ValidationError("This word is taken. Choose another short name.")
+        return name
+
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

@@ -86,12 +86,13 @@ def panels(request: HttpRequest, slug: str) -> HttpResponse:
 @sensitive_post_parameters("secret")
 @require_http_methods(["GET", "POST"])
 @login_required
-def new(request: HttpRequest, slug: str, preset: str) -> HttpResponse:
-    """Add a panel of this kind."""
+def new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Add a panel of the kind in the address, by default any."""
     study = _study(request, slug, for_owners=True)
-    if preset not in presets():
+    kind = presets().get(request.GET.get("kind", "generic"))
+    if kind is None:
         raise Http404("There is no such kind of panel.")
-    return _edit(request, new_panel(study, presets()[preset]))
+    return _edit(request, new_panel(study, kind))
 
 
 @sensitive_post_parameters("secret")

@@ -7,7 +7,7 @@ from studies.pages.addressed import view
 app_name = "panels"
 urlpatterns = [
     path("", view("extras.panels.pages:panels"), name="list"),
-    path("new/<slug:preset>/", view("extras.panels.pages:new"), name="new"),
+    path("new/", view("extras.panels.pages:new"), name="new"),
     path("<slug:panel_name>/", view("extras.panels.pages:panel"), name="panel"),
     path("<slug:panel_name>/edit/", view("extras.panels.pages:edit"), name="edit"),
     path("<slug:panel_name>/remove/", view("extras.panels.pages:remove"), name="remove"),

@@ -47,9 +47,9 @@ def filled_form(study: Study, preset: str, **changes: str) -> dict[str, str]:
 @pytest.mark.parametrize("preset", sorted(presets()))
 def test_an_owner_adds_each_panel_and_its_page_has_link_and_rehearsal(study, preset):
     owner = sign_in(study, "owner")
-    shown = owner.get(f"{pages(study)}new/{preset}/")
+    shown = owner.get(f"{pages(study)}new/?kind={preset}")
 
-    saved = owner.post(f"{pages(study)}new/{preset}/", filled_form(study, preset), follow=True)
+    saved = owner.post(f"{pages(study)}new/?kind={preset}", filled_form(study, preset), follow=True)
 
     assert shown.status_code == 200
     page = unescape(saved.content.decode())
@@ -104,7 +104,7 @@ def test_a_return_address_of_another_host_is_refused(study, preset, address, sai
     owner = sign_in(study, "owner")
 
     response = owner.post(
-        f"{pages(study)}new/{preset}/", filled_form(study, preset, over_quota=address)
+        f"{pages(study)}new/?kind={preset}", filled_form(study, preset, over_quota=address)
     )
 
     assert response.status_code == 422
@@ -127,7 +127,7 @@ def test_the_address_that_sona_shows_gets_the_persons_place(study):
     owner = sign_in(study, "owner")
     shown = "https://lab.sona-systems.com/webstudy_credit.aspx?credit_token=4e48&survey_code=XXXX"
 
-    owner.post(f"{pages(study)}new/sona/", filled_form(study, "sona", complete=shown))
+    owner.post(f"{pages(study)}new/?kind=sona", filled_form(study, "sona", complete=shown))
 
     assert Panel.objects.get().complete.endswith("&survey_code={person}")
 
@@ -135,6 +135,7 @@ def test_the_address_that_sona_shows_gets_the_persons_place(study):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"name": "new"}, "This word is taken"),
         ({"name": "sona"}, "This study has a panel “sona”"),
         ({"person_parameter": "1id"}, "begin with a letter"),
         ({"person_parameter": "a b"}, "Use letters, digits"),
@@ -151,7 +152,9 @@ def test_a_panel_that_cannot_work_is_refused_with_the_reason(study, panel, chang
     panel("sona")
     owner = sign_in(study, "owner")
 
-    response = owner.post(f"{pages(study)}new/generic/", filled_form(study, "generic", **changes))
+    response = owner.post(
+        f"{pages(study)}new/?kind=generic", filled_form(study, "generic", **changes)
+    )
 
     assert response.status_code == 422
     assert said in unescape(response.content.decode())
