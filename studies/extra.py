@@ -65,7 +65,8 @@ class Extra:
     do before items are removed. At `related`, `kinds_of_copies`: other
     studies that belong with one. At `rights`: what a member has given
     out. At `locked_settings`: settings that can no longer change. At
-    `seen_items`: which items somebody or a model has seen."""
+    `seen_items`: which items somebody or a model has seen. At `identities`: ids of people on
+    other platforms that are deleted with those of Prolific."""
     files: Entries = ()
     """Files that are written. At `kinds`: a kind of stored files, with their retention. At `study`:
     a file of a study as a folder. At `report`, `article`: files next to a report. At `bundle`,
@@ -90,9 +91,9 @@ class Extra:
     """What participants meet: a step before the items. At `questions`: what is asked with every
     item. At `notes`: a note on the last page. At `again`: items that are shown a second time."""
     recruiting: Entries = ()
-    """What recruiting on Prolific offers. At `actions`, `pages`: a command's action and a part of a
-    page. At `trials`: a trial of a launch. At `settling`, `follow_ups`: where one approves and
-    pays."""
+    """What recruiting offers, mostly on Prolific. At `actions`, `pages`: a command's action and a
+    part of a page. At `trials`: a trial of a launch. At `settling`, `follow_ups`: where one
+    approves and pays. At `platforms`: other platforms that send people, and how they go back."""
     runs: Entries = ()
     """How runs are answered. At `deliveries`: another way than by requests of workers. At
     `observers`: what watches runs and requests while workers ask, such as a tracer."""
