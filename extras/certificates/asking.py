@@ -14,19 +14,12 @@ from django.db.models import Max, QuerySet
 
 from analysis.data.arrays import Dataset, RunData
 from analysis.data.juries import jury_run
-from extras.certificates.facts import (
-    OF_RUN,
-    judge_description,
-    prompt_hash_now,
-    reported_versions,
-)
-from extras.certificates.passports import NoSuchJudge, Passport, PassportError
+from analysis.passports import Passport, PassportError
 from judging.errors import BadRun, JudgingError
-from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
+from judging.models import JudgeRun, Judgment
 from judging.runs import lifecycle
 from judging.runs.judges import keep_exact
-from judging.runs.spec import Reuse, RunSpec
-from judging.runs.start import run_for
+from judging.runs.records import changes, reported_versions, run_described
 from judging.tasks import call_workers
 from judging.worker import runtime
 from judging.worker.endpoints import backend_maker, check_sharing
@@ -43,17 +36,6 @@ _UNFINISHED = (
     "Run {run} has unanswered questions of its own, which would be asked too. "
     "Continue or cancel it first."
 )
-_NAMES = {
-    "backend": "backend",
-    "model": "model",
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "max_tokens": "token limit",
-    "thinking_tokens": "limit of thinking tokens",
-    "structured": "reply form",
-    "probabilities": "probability request",
-    "model_options": "set of model options",
-}
 
 
 @dataclass(frozen=True)
@@ -85,91 +67,15 @@ def in_words() -> Iterator[None]:
 def runs_in(study: Study, passport: Passport) -> list[JudgeRun]:
     """The runs of the passport's judges in a study; missing ones are created, but not stored.
 
-    Raises `NoSuchJudge` if a judge is missing or its judgments would have to be imported,
-    and `PassportError` if it cannot be asked the way the passport says.
+    Raises `PassportError` if a judge is missing, its judgments would have to be imported, or it
+    cannot be asked the way the passport says.
     """
-    return [_run_in(study, passport, each) for each in passport["judges"]]
+    return [run_described(study, judge, passport["protocol"]) for judge in passport["judges"]]
 
 
-def _run_in(study: Study, passport: Passport, described: Mapping[str, Any]) -> JudgeRun:
-    name, protocol = described["name"], passport["protocol"]
-    judge = Judge.objects.filter(name=name).first()
-    if judge is None:
-        raise NoSuchJudge(f"This server has no judge “{name}”. Add it under this name first.")
-    rows = JudgeRun.objects.select_related("judge", "study", "wording")
-    there = rows.filter(study=study, judge=judge, bias_probe="", probe_first=False)
-    alike = [run for run in there.order_by("-pk") if _is_alike(run, protocol)]
-    same = [run for run in alike if run.key == described["run"]] or alike
-    if same:
-        return same[0]
-    if described["imported"]:
-        raise NoSuchJudge(
-            f"Study “{study.slug}” has no judgments of “{name}”. The passport is about imported "
-            "judgments, so import those of this study first."
-        )
-    return run_for(study, judge, spec_in(study, passport, judge))
-
-
-def _is_alike(run: JudgeRun, protocol: Mapping[str, Any]) -> bool:
-    wording = run.wording.sha256 if run.wording else None
-    return wording == protocol["wording"] and all(
-        getattr(run, name) == protocol[name] for name in OF_RUN
-    )
-
-
-def spec_in(study: Study, passport: Passport, judge: Judge) -> RunSpec:
-    """The run specification that the passport describes. Raises `NoSuchJudge`."""
-    protocol, wording = passport["protocol"], None
-    if protocol["wording"] is not None:
-        found = PromptTemplate.objects.filter(study=study, sha256=protocol["wording"])
-        wording = found.order_by("-pk").first()
-        if wording is None:
-            raise NoSuchJudge(
-                f"Study “{study.slug}” does not have the wording that the passport is about. "
-                "Import it first."
-            )
-    return RunSpec(
-        study_id=study.pk,
-        judge_id=judge.pk,
-        setting=protocol["setting"],
-        features=protocol["features"],
-        orders=protocol["orders"],
-        samples=protocol["samples"],
-        framing=protocol["framing"],
-        reading=protocol["reading"],
-        prompt_language=protocol["prompt_language"],
-        wording_id=wording.pk if wording else None,
-        reuse=Reuse.IDENTICAL,
-    )
-
-
-def changes(run: JudgeRun, passport: Passport) -> list[str]:
+def differences(run: JudgeRun, described: Mapping[str, Any], passport: Passport) -> list[str]:
     """Sentences on how a judge or its prompt differ from the certified ones."""
-    described = next(each for each in passport["judges"] if each["name"] == run.judge.name)
-    now, found = judge_description(run), []
-    for name, words in _NAMES.items():
-        if now[name] != described[name]:
-            found.append(f"The {words} was “{described[name]}” and is “{now[name]}”.")
-    protocol = passport["protocol"]
-    of_study = ("persona_style", "show_history")
-    hashes = {prompt_hash_now(run), *([run.prompt_hash] if run.pk and run.prompt_hash else [])}
-    if hashes != {protocol["prompt_hash"]} or any(
-        getattr(run.study, name) != protocol[name] for name in of_study
-    ):
-        found.append("The prompt differs from the certified one.")
-    return found
-
-
-def new_versions(described: Mapping[str, Any], reported: Sequence[Sequence[str]]) -> list[str]:
-    """Sentences on models that a server names now but did not name when the judge was certified."""
-    known = [list(each) for each in described["versions"]]
-    return [
-        f"The server now names the model “{model}”"
-        f"{f' with the fingerprint “{fingerprint}”' if fingerprint else ''}, which it did not "
-        "name when the judge was certified."
-        for model, fingerprint in map(list, reported)
-        if known and [model, fingerprint] not in known
-    ]
+    return changes(run, described, passport["protocol"])
 
 
 def versions_in(run: JudgeRun) -> Any:

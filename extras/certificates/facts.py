@@ -1,29 +1,15 @@
 """Facts about runs and items that a passport records, and how to find them again."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.db.models import F, QuerySet
 
 from analysis.data.arrays import CHOICES, CODE, Dataset, Judgments, Prompt, RunData, RunMoney
 from analysis.data.juries import jury_run
-from judging.models import SAMPLED, JudgeRun, Judgment
-from judging.prompts.asking import Asking, tasks_of
+from judging.models import JudgeRun, Judgment
+from judging.runs.records import reading
 from studies.models import Study
-
-# A judge and how it is asked: answers are comparable if these are equal.
-_OF_JUDGE = (*SAMPLED, "model_options")
-OF_RUN = (
-    "setting",
-    "features",
-    "feature_keys",
-    "framing",
-    "reading",
-    "prompt_language",
-    "orders",
-    "samples",
-)
-_PORTION = 500
 
 
 def runs_behind(study: Study, run: RunData) -> list[JudgeRun]:
@@ -32,55 +18,6 @@ def runs_behind(study: Study, run: RunData) -> list[JudgeRun]:
     rows = JudgeRun.objects.select_related("judge", "study", "wording")
     found = {row.key: row for row in rows.filter(study=study, key__in=keys)}
     return [found[key] for key in keys]
-
-
-def judge_description(run: JudgeRun) -> dict[str, Any]:
-    """The properties of a run's judge that its answers depend on."""
-    return {
-        "name": run.judge.name,
-        **{name: getattr(run.judge, name) for name in _OF_JUDGE},
-        "imported": run.is_imported,
-    }
-
-
-def protocol_description(run: JudgeRun) -> dict[str, Any]:
-    """How a run asks; `prompt_hash` belongs to the words it started with."""
-    wording = run.wording
-    return {
-        **{name: getattr(run, name) for name in OF_RUN},
-        "wording": None if wording is None else wording.sha256,
-        "persona_style": run.study.persona_style,
-        "show_history": run.study.show_history,
-        "prompt_hash": run.prompt_hash,
-    }
-
-
-def prompt_hash_now(run: JudgeRun) -> str:
-    """The hash of the words of a run; empty for imported judgments, whose words are unknown."""
-    return "" if run.is_imported else Asking.of(run).sha256(tasks_of(run.study))
-
-
-def reported_versions(runs: Collection[JudgeRun], rows: QuerySet[Judgment] | None = None) -> Any:
-    """The models and fingerprints that servers named for answers of runs, sorted."""
-    rows = Judgment.objects.filter(run__in=runs) if rows is None else rows
-    named = rows.exclude(model_snapshot="", fingerprint="").order_by()
-    return sorted(map(list, named.values_list("model_snapshot", "fingerprint").distinct()))
-
-
-def readings_of(run: JudgeRun, keys: Collection[str]) -> dict[str, list[dict[str, Any]]]:
-    """The answers of a run to some items, by item key."""
-    found: dict[str, list[dict[str, Any]]] = {key: [] for key in keys}
-    wanted = sorted(keys)
-    for start in range(0, len(wanted), _PORTION):
-        rows = (
-            Judgment.objects.filter(run=run, item__key__in=wanted[start : start + _PORTION])
-            .exclude(state__in=Judgment.OPEN)
-            .annotate(item_key=F("item__key"))
-            .order_by("item_key", "shown_first", "sample")
-        )
-        for row in rows:
-            found[row.item_key].append(reading(row, row.sample))
-    return found
 
 
 def answers_of_rounds(
@@ -92,17 +29,6 @@ def answers_of_rounds(
     for row in rows.order_by("item_key", "shown_first", "sample"):
         found.setdefault(row.item_key, []).append(reading(row, sample_of(row)))
     return found
-
-
-def reading(judgment: Judgment, sample: int) -> dict[str, Any]:
-    return {
-        "shown_first": judgment.shown_first,
-        "sample": sample,
-        "state": judgment.state,
-        "choice": judgment.choice,
-        "certainty": judgment.certainty,
-        "probabilities": judgment.probabilities if judgment.state == Judgment.State.DONE else None,
-    }
 
 
 def backend_of(run: JudgeRun) -> str:

@@ -8,20 +8,20 @@ import numpy as np
 
 from analysis.data.arrays import CODE, Dataset
 from analysis.data.dataset import load_dataset
+from analysis.data.domain import moved
 from analysis.data.item_texts import items_by_content
 from analysis.data.verdicts import run_verdicts
 from analysis.errors import BadParameters
+from analysis.passports import BadPassport, NoSuchJudge, Passport, PassportError
 from analysis.stats.core.results import Interval
 from extras.certificates import asking
 from extras.certificates.certifying import draw
 from extras.certificates.facts import (
     answers_of_rounds,
     backend_of,
-    readings_of,
     run_of_readings,
 )
-from extras.certificates.passports import BadPassport, NoSuchJudge, Passport
-from extras.certificates.signals import certifiable, moved
+from extras.certificates.signals import certifiable
 from extras.certificates.statistics import (
     CalibrationCurve,
     ChangePart,
@@ -33,6 +33,7 @@ from extras.certificates.statistics import (
     trust_in,
 )
 from judging.models import JudgeRun
+from judging.runs.records import new_versions, readings_of
 from studies.models.studies import Study
 
 TOLERATED = 0.05
@@ -145,8 +146,8 @@ def recheck(
             reason
             for each, described in zip(rounds, passport["judges"], strict=True)
             for reason in (
-                *asking.changes(each.run, passport),
-                *asking.new_versions(described, asking.versions_of_rounds(each)),
+                *asking.differences(each.run, described, passport),
+                *new_versions(described, asking.versions_of_rounds(each)),
             )
         ]
     reasons = list(dict.fromkeys(reasons))
@@ -246,7 +247,7 @@ def _items_part(
     data = load_dataset(study.slug)
     try:
         keys = [run.key for run in asking.runs_in(study, passport)]
-    except NoSuchJudge as error:
+    except PassportError as error:
         return nothing, str(error)
     members = [run for key in keys for run in data.runs if run.run == key]
     if len(members) < len(keys):

@@ -8,10 +8,10 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from analysis.passports import BadPassport, PassportError
 from extras.certificates.certifying import CertificateWish, certify
-from extras.certificates.labelling import check_judge, label, still_to_ask
+from extras.certificates.labelling import HasMoved, check_judge, label, still_to_ask
 from extras.certificates.labels import route_rest, write_labels
-from extras.certificates.passports import BadPassport, HasMoved, NoSuchJudge, PassportError
 from judging.models import Judge, Judgment, Jury
 from studies.errors import StudyError
 from studies.models import Item, Study
@@ -165,7 +165,7 @@ def test_imported_judgments_are_not_asked_but_named(study, passport):
     run.judgments.filter(item__key="i0005").delete()
 
     assert still_to_ask(study, held) == []
-    with pytest.raises(NoSuchJudge, match="import those of this study first"):
+    with pytest.raises(PassportError, match="import those of this study first"):
         label(make_certifiable(5), held)
 
 

@@ -6,10 +6,10 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from analysis.passports import BadPassport, PassportError
 from extras.certificates.asking import ask_again
 from extras.certificates.certifying import CertificateWish, certify
 from extras.certificates.labelling import label
-from extras.certificates.passports import BadPassport, PassportError
 from extras.certificates.rechecking import recheck
 from judging.backends.decisions import DecisionsKind
 from judging.models import Judge, Judgment

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import extras.certificates.signals
+import analysis.data.domain
 import extras.certificates.statistics
+from analysis.data.domain import shifts
 from analysis.stats import Trust
-from extras.certificates.signals import shifts
 from extras.certificates.statistics import (
     anchors_needed,
     calibration_curve,
@@ -26,7 +26,7 @@ from extras.certificates.stats import (
 
 @pytest.mark.parametrize(
     "module",
-    [extras.certificates.signals, extras.certificates.statistics],
+    [analysis.data.domain, extras.certificates.statistics],
     ids=lambda m: m.__name__,
 )
 def test_every_example_gives_what_it_shows(module):

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from extras.certificates.passports import find_passport
+from analysis.passports import find_passport
 from studies.management.terminal import find_study
 
 _POLL_SECONDS = 0.5
