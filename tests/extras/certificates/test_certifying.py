@@ -17,7 +17,7 @@ from extras.certificates.signals import NAMES, certifiable
 from judging.models import Jury
 from studies.models import Item, Persona
 from tests.analysis.builders import answer, make_rater
-from tests.extras.certificates.builders import judge_it, make_certifiable
+from tests.analysis.labelled_items import judge_it, make_certifiable
 
 pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 

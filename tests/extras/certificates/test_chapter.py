@@ -14,8 +14,8 @@ from analysis.report.report_json import without_people
 from extras.certificates import tasks, views
 from extras.certificates.computed import Certificates
 from extras.certificates.models import Certificate, Labelling
+from tests.analysis.labelled_items import judge_it, make_certifiable
 from tests.analysis.partial import report_of
-from tests.extras.certificates.builders import judge_it, make_certifiable
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from extras.certificates.labels import route_rest, write_labels
 from judging.models import Judge, Judgment, Jury
 from studies.errors import StudyError
 from studies.models import Item, Study
-from tests.extras.certificates.builders import judge_it, make_certifiable
+from tests.analysis.labelled_items import judge_it, make_certifiable
 
 pytestmark = pytest.mark.django_db
 
@@ -248,7 +248,9 @@ def test_the_commands_refuse_in_words_and_with_exit_codes(study, passport, tmp_p
         call_command("label", study.slug, "--judge=steady", f"--passport={file}")
     assert error.value.returncode == 2
     with pytest.raises(CommandError, match="cannot be read") as error:
-        call_command("recheck", str(tmp_path / "none.json"))
+        call_command(
+            "route", study.slug, "--judge=steady", f"--passport={tmp_path / 'none.json'}", "--new=x"
+        )
     assert error.value.returncode == 2
     with pytest.raises(CommandError, match="Nothing is certified") as error:
         call_command("certify", study.slug, "--judge=steady", "--error=.001", f"--out={file}")

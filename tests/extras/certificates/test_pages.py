@@ -13,7 +13,7 @@ from extras.certificates import tasks
 from extras.certificates.models import Certificate, Labelling
 from judging.models import Jury
 from studies.models import Item, Membership, Study
-from tests.extras.certificates.builders import judge_it, make_certifiable
+from tests.analysis.labelled_items import judge_it, make_certifiable
 from tests.factories import sign_in
 
 pytestmark = pytest.mark.django_db
