@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from extras.certificates.passports import find_passport
+from analysis.passports import find_passport
 from studies.management.terminal import find_study
 
 _POLL_SECONDS = 0.5
@@ -18,9 +18,9 @@ _POLL_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Ask a passport's judge about its frozen anchors again, and say how much of a change "
-        "comes from the judge and how much from the items. Exits 0 for TRUSTED, 1 for NOT "
-        "TRUSTED, 3 for INCONCLUSIVE, and 2 if the passport could not be checked."
+        "Ask a passport's judge about its anchors again, and say whether it is as accurate as "
+        "when it was certified. Exits 0 for TRUSTED, 1 for NOT TRUSTED, 3 for INCONCLUSIVE, and 2 "
+        "if the passport could not be checked."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -50,15 +50,15 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from extras.certificates.rechecking import recheck
+        from extras.watching.rechecking import recheck
 
         passport = find_passport(options["passport"])
         try:
-            study = find_study(options["study"] or passport["study"]["slug"], uses="certificates")
+            study = find_study(options["study"] or passport["study"]["slug"], uses="watching")
         except CommandError as error:
             raise CommandError(str(error), returncode=2) from None
         try:
-            found = recheck(
+            result = recheck(
                 study,
                 passport,
                 answers_of=options["answers_of"],
@@ -69,10 +69,10 @@ class Command(BaseCommand):
         except AnalysisError as error:
             raise CommandError(str(error), returncode=2) from None
         if options["json"]:
-            self.stdout.write(json.dumps(found.record(), ensure_ascii=False, indent=1))
+            self.stdout.write(json.dumps(result.record(), ensure_ascii=False, indent=1))
         else:
-            self.stdout.write("\n".join(found.sentences))
-        if code := {"NOT TRUSTED": 1, "INCONCLUSIVE": 3}.get(found.trust.value, 0):
+            self.stdout.write("\n".join(result.sentences))
+        if code := {"NOT TRUSTED": 1, "INCONCLUSIVE": 3}.get(result.trust.value, 0):
             sys.exit(code)
 
 

@@ -2,22 +2,15 @@
 
 import hashlib
 import json
-from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.core.management import call_command
-from django.core.management.base import CommandError, OutputWrapper
+from django.core.management.base import CommandError
 
 from analysis.errors import AnalysisError
-from studies.models.studies import Study
 
-# Choices for forms and commands, kept here so that they load no statistics packages.
-SIGNALS = ("stated", "probabilities", "native", "agreement", "orders", "entropy")
-TARGETS = ("first_person", "majority")
-BY = ("item", "persona")  # what counts equally in the promised share of errors
 SCHEMA = "thirdperson-passport"
 VERSION = 1
 # A passport of 100,000 different certainties has about 5 MB.
@@ -50,7 +43,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 class PassportError(AnalysisError):
-    """Base of errors about certificates and passports."""
+    """Base of errors about certificates, passports and watched sets."""
 
 
 class BadPassport(PassportError):
@@ -59,14 +52,6 @@ class BadPassport(PassportError):
 
 class NoSuchJudge(PassportError):
     """The study has no run of the judge, or several of which none was chosen."""
-
-
-class HasMoved(PassportError):
-    """The judge, its prompt or the items differ from the certified ones."""
-
-    def __init__(self, reasons: Sequence[str]) -> None:
-        super().__init__("The certificate does not hold here. " + " ".join(reasons))
-        self.reasons = list(reasons)
 
 
 @dataclass(frozen=True)
@@ -152,41 +137,3 @@ def find_passport(path: Path) -> Passport:
         raise CommandError(f"{path} cannot be read: {error.strerror}.", returncode=2) from None
     except BadPassport as error:
         raise CommandError(f"{path}: {error}", returncode=2) from None
-
-
-def add_asking(parser: ArgumentParser) -> None:
-    """Add the options that decide who asks the judge."""
-    parser.add_argument("--budget", metavar="USD", help="budget for missing answers in US dollars")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument(
-        "--dry-run", action="store_true", help="show the cost of missing answers; ask nothing"
-    )
-    how.add_argument(
-        "--inline",
-        action="store_true",
-        help="run in this process, without a broker (default: wait for the workers)",
-    )
-    parser.add_argument(
-        "--yes", action="store_true", help="at a terminal: do not ask for confirmation"
-    )
-
-
-def ask_missing(
-    study: Study, passport: Passport, options: dict[str, Any], *, out: OutputWrapper
-) -> None:
-    """Run the judge on the items that it has not answered, with the command `judge`.
-
-    A run that ends early keeps its answers and leaves the other items.
-    """
-    from extras.certificates.labelling import still_to_ask
-
-    for missing in still_to_ask(study, passport):
-        out.write(f"Asking {missing.judge} about {missing.items:,} unanswered items.")
-        how = {name: True for name in ("dry_run", "inline") if options[name]} or {"wait": True}
-        limits = {"budget": options["budget"]} if options["budget"] else {}
-        try:
-            call_command(
-                "judge", study.slug, **missing.options, **how, **limits, yes=options["yes"]
-            )
-        except CommandError as error:
-            out.write(f"{error}")

@@ -6,15 +6,13 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from extras.certificates.asking import ask_again
-from extras.certificates.certifying import CertificateWish, certify
-from extras.certificates.labelling import label
-from extras.certificates.passports import BadPassport, PassportError
-from extras.certificates.rechecking import recheck
-from judging.backends.decisions import DecisionsKind
-from judging.models import Judge, Judgment
+from analysis.passports import BadPassport, PassportError
+from extras.watching.asking import ask_again
+from extras.watching.rechecking import recheck
+from judging.models import Judgment
 from judging.selectors import run_progress
-from tests.extras.certificates.builders import judge_it, make_certifiable
+from tests.analysis.labelled_items import judge_it, make_certifiable
+from tests.extras.watching.builders import make_passport
 from tests.judging.conftest import engine, judge, llm, make_judge  # noqa: F401
 from tests.judging.llm_server import completion, error
 from tests.judging.run_helpers import judge_all
@@ -24,86 +22,71 @@ OTHER = {"A": "B", "B": "A"}
 
 @pytest.fixture
 def study(db):
-    return make_certifiable(100)
-
-
-def passport_of(study, **wish):
-    return certify(study, CertificateWish(**{"judge": "steady", "error": 0.1} | wish)).passport
+    return make_certifiable(200)
 
 
 class TestStoredAnswers:
     @pytest.fixture
     def passport(self, study):
         judge_it(study)
-        return passport_of(study)
+        return make_passport(study)
 
     def test_the_same_answers_are_trusted(self, study, passport):
         judge_it(study, judge="later")
 
-        found = recheck(study, passport, answers_of="later")
+        result = recheck(study, passport, answers_of="later")
 
-        assert found.trust == "TRUSTED"
-        assert (found.judge.value, found.judge.lost, found.judge.gained) == (0, 0, 0)
-        assert found.items.value == 0
-        assert found.sentences[-1] == "Items' part: none, because these are the certified items."
-
-    def test_a_native_probability_certifies_labels_and_is_checked_again(self, study):
-        def shares(number, order):
-            right, wrong = ("r1", "r2")[:: 1 if number % 2 == 0 else -1]
-            return {right: 0.95 if number < 80 else 0.6, wrong: 0.05 if number < 80 else 0.4}
-
-        native = {"parameters": {"backend": DecisionsKind.name}, "probabilities": shares}
-        judge_it(study, is_right=lambda number: number < 80, **native)
-        judge_it(study, judge="later", **native)
-        judge_it(study, judge="writes", probabilities=shares)
-
-        passport = passport_of(study, signal="native")
-
-        assert (passport["threshold"], passport["coverage"]) == (50, 0.8)
-        assert "whose native probability of its answer is 50 or more" in passport["guarantee"]
-        labels = label(study, passport)
-        assert (labels.labelled, labels.left) == (80, {"below_threshold": 20})
-        found = recheck(study, passport, answers_of="later")
-        assert (found.trust, found.judge.gained) == ("TRUSTED", 20)
-        # Log-probabilities are another signal.
-        refused = certify(study, CertificateWish(judge="writes", signal="native"))
-        assert refused.found.reason == "empty_group"
+        assert result.trust == "TRUSTED"
+        assert (result.loss.value, result.loss.lost, result.loss.gained) == (0, 0, 0)
+        assert result.loss.interval[1] <= 0.05
 
     def test_a_judge_that_lost_its_skill_is_not(self, study, passport):
         judge_it(study, judge="later", is_right=lambda number: number % 4 > 0)
 
-        found = recheck(study, passport, answers_of="later")
+        result = recheck(study, passport, answers_of="later")
 
-        assert found.trust == "NOT TRUSTED"
-        assert (found.judge.value, found.judge.lost) == (-0.25, 25)
-        assert "25 changed from right to wrong, 0 from wrong to right." in found.sentences[1]
+        assert result.trust == "NOT TRUSTED"
+        assert (result.loss.value, result.loss.lost) == (0.25, 50)
+        assert (
+            "50 were wrong instead of right, and 0 right instead of wrong." in result.sentences[1]
+        )
 
-    def test_a_few_changes_are_inconclusive_with_the_labels_needed(self, study, passport):
+    def test_a_few_changes_are_inconclusive_with_the_rechecks_needed(self, study, passport):
         judge_it(study, judge="later", is_right=lambda number: number not in (1, 50))
         gone = Judgment.objects.filter(run__judge__name="later", item__key__gt="i0069")
         gone.update(state="error", choice="", certainty=None)
 
-        found = recheck(study, passport, answers_of="later")
+        result = recheck(study, passport, answers_of="later")
 
-        assert (found.trust, found.unanswered) == ("INCONCLUSIVE", 30)
-        assert found.needed > 70
-        assert f"About {found.needed:,} labelled anchors" in found.sentences[-1]
+        assert (result.trust, result.unanswered) == ("INCONCLUSIVE", 130)
+        assert result.needed > 1
+        assert f"About {result.needed} more rechecks would settle this" in result.sentences[-1]
 
-    def test_other_items_have_a_part_of_their_own(self, study, passport):
+    def test_the_signal_decides_what_the_answer_is(self, study):
+        """By probability, the side that is more probable over both orders."""
+
+        def shares(number, order):
+            right, wrong = ("r1", "r2")[:: 1 if number % 2 == 0 else -1]
+            return {right: 0.7 if order == "r1" else 0.4, wrong: 0.3 if order == "r1" else 0.6}
+
+        both = {"probabilities": shares, "orders": ("r1", "r2")}
+        judge_it(study, **both)
+        judge_it(study, judge="later", is_right=lambda number: False, **both)
+        passport = make_passport(study, signal="entropy")
+
+        assert recheck(study, passport, answers_of="later").loss.value == 0
+        by_choice = make_passport(study)
+        assert recheck(study, by_choice, answers_of="later").loss.value == 1
+
+    def test_other_items_are_compared_with_the_certified_ones(self, study, passport):
         judge_it(study, judge="later")
-        other = make_certifiable(80)
-        judge_it(other, certainty=lambda number: 50 + number % 40)
 
-        found = recheck(other, passport, answers_of="later")
+        alike = recheck(make_certifiable(80), passport, answers_of="later")
+        longer = recheck(make_certifiable(80, words=40), passport, answers_of="later")
 
-        assert found.items.n == 80
-        assert found.items.value == 0  # everything was right, whatever the certainty
-
-        longer = make_certifiable(80, words=40)
-        moved = recheck(longer, passport, answers_of="later")
-        assert moved.trust == "NOT TRUSTED"
-        assert "length of the question" in moved.moved[0]
-        assert moved.items_reason == "the judge has not answered the items of this study yet."
+        assert alike.trust == "TRUSTED"
+        assert longer.trust == "NOT TRUSTED"
+        assert "length of the question" in longer.moved[0]
 
     def test_the_command_exits_with_the_verdict(self, study, passport, tmp_path, capsys):
         judge_it(study, judge="same")
@@ -135,7 +118,7 @@ class TestStoredAnswers:
         judge_it(study, judge="file", is_imported=True)
 
         with pytest.raises(PassportError, match="imported, so it cannot be asked again"):
-            recheck(study, passport_of(study, judge="file"))
+            recheck(study, make_passport(study, judge="file"))
 
 
 def reply(body, n, *, wrong=lambda question: False):
@@ -156,7 +139,7 @@ def asked(small, judge, llm):  # noqa: F811
     """A passport of a judge on a server, and its run."""
     llm.answer = reply
     run = judge_all(small, judge, setting="certainty")
-    return run, passport_of(small, judge="judge")
+    return run, make_passport(small, judge="judge")
 
 
 class TestAskedAgain:
@@ -164,32 +147,39 @@ class TestAskedAgain:
         run, passport = asked
         first = sorted(json.dumps([body["messages"], body["seed"]]) for body in llm.requests)
 
-        found = recheck(small, passport, tolerated=0.1)
+        result = recheck(small, passport, tolerated=0.2)
 
         again = sorted(json.dumps([body["messages"], body["seed"]]) for body in llm.requests[40:])
         assert again == first
-        assert (found.trust, found.judge.n) == ("TRUSTED", 40)
+        assert (result.trust, result.loss.n) == ("TRUSTED", 40)
         run.refresh_from_db()
         assert (run.state, run_progress(run).total) == ("done", 40)
 
-    def test_a_model_that_was_replaced_is_not_trusted_and_labels_nothing(self, small, asked, llm):  # noqa: F811
+    def test_a_model_that_was_replaced_is_not_trusted(self, small, asked, llm):  # noqa: F811
         _, passport = asked
 
         def replaced(body, n):
-            answer = reply(body, n, wrong=lambda asked: n % 2)
+            answer = reply(body, n)
             answer.body = answer.body.replace(b"mock-2024-05-13", b"mock-2025-01-01")
             return answer
 
         llm.answer = replaced
-        found = recheck(small, passport, tolerated=0.1)
+        result = recheck(small, passport, tolerated=0.2)
 
-        assert found.trust == "NOT TRUSTED"
-        assert "“mock-2025-01-01”" in found.moved[0]
-        assert found.judge.is_change
-        other = make_certifiable(40)
-        judge_all(other, Judge.objects.get(), setting="certainty")
-        with pytest.raises(PassportError, match="mock-2025-01-01"):
-            label(other, passport)
+        assert result.trust == "NOT TRUSTED"
+        assert "“mock-2025-01-01”" in result.moved[0]
+
+    def test_every_recheck_adds_a_round_to_the_evidence(self, small, asked, llm):  # noqa: F811
+        _, passport = asked
+
+        first = recheck(small, passport, tolerated=0.1)
+        second = recheck(small, passport, tolerated=0.1)
+        third = recheck(small, passport, tolerated=0.1)
+
+        assert [first.loss.rounds, second.loss.rounds, third.loss.rounds] == [1, 2, 3]
+        assert (first.trust, third.trust) == ("INCONCLUSIVE", "TRUSTED")
+        assert first.needed <= 2
+        assert first.loss.interval[1] > second.loss.interval[1] > third.loss.interval[1]
 
     @pytest.mark.nightly
     def test_a_round_that_failed_is_continued_and_nothing_paid_twice(self, small, asked, llm):  # noqa: F811
@@ -206,22 +196,6 @@ class TestAskedAgain:
         recheck(small, passport, tolerated=0.1)
         assert len(llm.requests) - so_far == 44
 
-    @pytest.mark.nightly
-    def test_label_asks_about_items_without_an_answer_once(self, asked, llm, tmp_path, capsys):  # noqa: F811
-        _, passport = asked
-        file = tmp_path / "passport.json"
-        file.write_text(passport.text())
-        other = make_certifiable(30)
-        options = ["--judge=judge", f"--passport={file}", "--inline"]
-
-        call_command("label", other.slug, *options)
-        call_command("label", other.slug, *options)
-
-        told = capsys.readouterr()
-        assert "Asking judge about 30 unanswered items." in told.err
-        assert told.out.count("30 of 30 items labelled by judge.") == 2
-        assert len(llm.requests) == 70
-
     def test_a_run_with_open_questions_is_not_woken(self, small, asked):
         run, _ = asked
         run.judgments.filter(item__key="i0000").update(state="pending", choice="", certainty=None)
@@ -232,14 +206,13 @@ class TestAskedAgain:
 
 def test_samples_and_orders_are_asked_again_as_often(engine, llm):  # noqa: F811
     llm.answer = reply
-    few = make_certifiable(30)
+    few = make_certifiable(5)
     judge_all(few, make_judge(base_url=llm.url), setting="certainty", orders="both", samples=2)
-    passport = passport_of(few, judge="judge", error=0.1, signal="agreement", anchors=5)
     asked = len(llm.requests)
 
-    found = recheck(few, passport)
+    result = recheck(few, make_passport(few, judge="judge"))
 
     seeds = {body["seed"] for body in llm.requests[:asked]}
     again = [body["seed"] for body in llm.requests[asked:]]
-    assert (asked, len(again), len({*again} & seeds)) == (120, 20, 20)
-    assert found.judge.n == 5
+    assert (asked, len(again), len({*again} & seeds)) == (20, 20, 20)
+    assert result.loss.n == 5
