@@ -1,7 +1,8 @@
 """The figures of a report, each with a title that states what it shows.
 
 Figures are made from report.json as figures of plotly, which refuses a property or a value that it
-does not know. The page draws them in the browser, with their numbers as tables below.
+does not know. A page has them as still pictures, over which plotly draws in the app, with their
+numbers as tables below.
 """
 
 import math
@@ -9,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from django.utils.safestring import SafeString, mark_safe
 
 from analysis.report.report_json import ReportJson
 from analysis.report.tables import compact
@@ -53,6 +56,16 @@ class Panel:
     height: int
     drawing: "go.Figure"
     marks: Mapping[str, Any] | None = None
+
+    @property
+    def still(self) -> SafeString:
+        """The plot as an SVG element; empty if it has marks that only plotly draws."""
+        from analysis.report.stills import CannotDraw, still
+
+        try:
+            return mark_safe(still(self.drawing))  # noqa: S308  written by an XML library
+        except CannotDraw:
+            return SafeString("")
 
 
 @dataclass(frozen=True)
