@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from django.utils.safestring import SafeString, mark_safe
-
 from analysis.report.report_json import ReportJson
 from analysis.report.tables import compact
 from analysis.report.words import run_names
@@ -56,16 +54,6 @@ class Panel:
     height: int
     drawing: "go.Figure"
     marks: Mapping[str, Any] | None = None
-
-    @property
-    def still(self) -> SafeString:
-        """The plot as an SVG element; empty if it has marks that only plotly draws."""
-        from analysis.report.stills import CannotDraw, still
-
-        try:
-            return mark_safe(still(self.drawing))  # noqa: S308  written by an XML library
-        except CannotDraw:
-            return SafeString("")
 
 
 @dataclass(frozen=True)

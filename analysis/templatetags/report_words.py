@@ -1,16 +1,20 @@
 """Numbers and marks of a report for readers, as template tags."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import template
 from django.utils.html import escape, format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from analysis.report import registration, words
 from analysis.report.sentences import Text, at
+from analysis.report.stills import CannotDraw, still
 from analysis.report.tables import Cell, ShownTable
 from studies.money import format_cost
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 register = template.Library()
 for form in (words.count, words.decimal, words.p_value, words.reason):
@@ -27,6 +31,15 @@ def pack_last(context: Mapping[str, Any], shown: ShownTable) -> str:
     if shown.packed:
         context["packed"].append(shown)
     return ""
+
+
+@register.filter
+def still_picture(drawing: "go.Figure") -> SafeString:
+    """The plot as an SVG element; empty if it has marks that only plotly draws."""
+    try:
+        return mark_safe(still(drawing))  # noqa: S308  written by a library of XML
+    except CannotDraw:
+        return SafeString("")
 
 
 # What the heading of a table means, in a sentence that its tooltip shows.

@@ -21,6 +21,7 @@ from analysis.report.figures import (
     vertical,
 )
 from analysis.report.stills import WIDTH, CannotDraw, still
+from analysis.templatetags.report_words import still_picture
 from tests.analysis.builders import random_study
 from tests.analysis.partial import report_of
 
@@ -46,7 +47,7 @@ def test_every_plot_of_a_report_has_a_still_picture_whose_texts_fit():
 
     assert len(plots) > 10
     for plot in plots:
-        picture = ElementTree.fromstring(plot.still)
+        picture = ElementTree.fromstring(still_picture(plot.drawing))
         traces = plot.drawing.to_plotly_json()["data"]
         marks = [len(list(picture.iter(tag))) for tag in ("rect", "path", "circle")]
         assert sum(marks) >= sum(bool(trace["x"]) for trace in traces), plot.alt
@@ -107,7 +108,7 @@ def test_bars_have_the_names_and_colours_that_docs_extending_gives_them():
     bars = bar_trace(x=["right", "wrong"], y=[3, 5], marker={"color": [CORRECT, WRONG]})
     plot = panel("", "", [bars], height=240, yaxis=axis("median seconds"))
 
-    picture = ElementTree.fromstring(plot.still)
+    picture = ElementTree.fromstring(still_picture(plot.drawing))
 
     assert [bar.get("fill") for bar in picture.iter("rect")] == [CORRECT, WRONG]
     assert {"right", "wrong", "median seconds", "0", "4"} <= set(texts(picture))
@@ -185,4 +186,4 @@ def test_a_plot_with_other_marks_has_no_still_picture_rather_than_half_of_one(tr
 
     with pytest.raises(CannotDraw, match="Still pictures have no"):
         still(plot.drawing)
-    assert plot.still == ""
+    assert still_picture(plot.drawing) == ""
