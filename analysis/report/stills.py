@@ -9,12 +9,9 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from analysis.report.figures import STROKES
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 PlotJson = Mapping[str, Any]
 Point = tuple[float, float]
@@ -48,9 +45,8 @@ class CannotDraw(ValueError):
     """The plot has a mark that still pictures do not have, or leaves to plotly what they need."""
 
 
-def still(drawing: "go.Figure") -> str:
+def still(plot: PlotJson) -> str:
     """Draw a plot as an SVG element. Raises `CannotDraw`."""
-    plot = drawing.to_plotly_json()
     for trace in plot["data"]:
         if trace["type"] not in ("bar", "scatter"):
             raise CannotDraw(f"Still pictures have no traces of the type {trace['type']}.")

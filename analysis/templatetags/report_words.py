@@ -1,20 +1,18 @@
 """Numbers and marks of a report for readers, as template tags."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import template
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from analysis.report import registration, words
+from analysis.report.figures import Panel
 from analysis.report.sentences import Text, at
 from analysis.report.stills import CannotDraw, still
 from analysis.report.tables import Cell, ShownTable
 from studies.money import format_cost
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 register = template.Library()
 for form in (words.count, words.decimal, words.p_value, words.reason):
@@ -34,10 +32,10 @@ def pack_last(context: Mapping[str, Any], shown: ShownTable) -> str:
 
 
 @register.filter
-def still_picture(drawing: "go.Figure") -> SafeString:
+def still_picture(panel: Panel) -> SafeString:
     """The plot as an SVG element; empty if it has marks that only plotly draws."""
     try:
-        return mark_safe(still(drawing))  # noqa: S308  written by a library of XML
+        return mark_safe(still(panel.plot))  # noqa: S308  written by a library of XML
     except CannotDraw:
         return SafeString("")
 

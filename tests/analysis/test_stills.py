@@ -31,7 +31,7 @@ MARKER = {"color": PEOPLE, "size": 10}
 def drawn(*traces, **layout):
     axes = {"xaxis": axis(), "yaxis": axis()}
     plot = panel("", "", traces, height=200, **axes | layout)
-    return ElementTree.fromstring(still(plot.drawing))
+    return ElementTree.fromstring(still(plot.plot))
 
 
 def texts(picture):
@@ -47,8 +47,8 @@ def test_every_plot_of_a_report_has_a_still_picture_whose_texts_fit():
 
     assert len(plots) > 10
     for plot in plots:
-        picture = ElementTree.fromstring(still_picture(plot.drawing))
-        traces = plot.drawing.to_plotly_json()["data"]
+        picture = ElementTree.fromstring(still_picture(plot))
+        traces = plot.plot["data"]
         marks = [len(list(picture.iter(tag))) for tag in ("rect", "path", "circle")]
         assert sum(marks) >= sum(bool(trace["x"]) for trace in traces), plot.alt
         for text in picture.iter("text"):
@@ -108,7 +108,7 @@ def test_bars_have_the_names_and_colours_that_docs_extending_gives_them():
     bars = bar_trace(x=["right", "wrong"], y=[3, 5], marker={"color": [CORRECT, WRONG]})
     plot = panel("", "", [bars], height=240, yaxis=axis("median seconds"))
 
-    picture = ElementTree.fromstring(still_picture(plot.drawing))
+    picture = ElementTree.fromstring(still_picture(plot))
 
     assert [bar.get("fill") for bar in picture.iter("rect")] == [CORRECT, WRONG]
     assert {"right", "wrong", "median seconds", "0", "4"} <= set(texts(picture))
@@ -185,5 +185,5 @@ def test_a_plot_with_other_marks_has_no_still_picture_rather_than_half_of_one(tr
     plot = panel("", "", [trace], height=200, xaxis=axis(), yaxis=axis(), **layout)
 
     with pytest.raises(CannotDraw, match="Still pictures have no"):
-        still(plot.drawing)
-    assert still_picture(plot.drawing) == ""
+        still(plot.plot)
+    assert still_picture(plot) == ""
