@@ -41,7 +41,7 @@ _LEFT_OUT = {
     *("__pycache__", "_apps", "client", "contrib", "jinja2", "locale", "static"),
     *("labextension", "package_data"),  # other copies of plotly's script
 }
-_SHOWN = ("templates/analysis", "static/css", "static/js", "static/vendor/plotly")
+_SHOWN = ("templates/analysis", "static/css", "static/js")
 
 
 class CannotBuild(Exception):
