@@ -127,8 +127,9 @@ def _of_runs(study: Study, data: Dataset, position: Mapping[int, int]) -> dict[s
             remarks[key] = RemarkRows.empty(len(runs[key].judgments))
             places[key] = _places(runs[key])
         row = places[key].get((position[item], CODE[first], sample))
+        told: Mapping[str, Any] = details or {}
         if row is not None:
-            remarks[key].put(row, either=details.get("either"), others=details.get("others"))
+            remarks[key].put(row, either=told.get("either"), others=told.get("others"))
     return {run.run: remarks[run.run] for run in data.runs if run.run in remarks}
 
 
