@@ -42,18 +42,17 @@ def sets_table(report: ReportJson) -> Table:
     judges = found["judges"]
     rows = [("People", found["people"])]
     rows += [(run_name(each, judges), each) for each in judges]
-    share = "percent"
     return table_of_entries(
         "remarks_either",
         "Answers that accept the other response too",
         rows,
         [
             ("Answers", "count", "either.n", "Both would do"),
-            ("Share", share, "either.value", "Both would do"),
+            ("Share", "percent", "either.value", "Both would do"),
             ("95 % interval", "percent_range", "either.ci", "Both would do"),
             ("Scored", "count", "right.n", "Right answer"),
-            ("Chosen", share, "right.value", "Right answer"),
-            ("Chosen or accepted", share, "accepted.value", "Right answer"),
+            ("Chosen", "percent", "right.value", "Right answer"),
+            ("Chosen or accepted", "percent", "accepted.value", "Right answer"),
         ],
         "Accepting more can only make more answers right, so compare shares of “chosen or "
         "accepted” only where as many accept both. Intervals hold for items, people, personas and "

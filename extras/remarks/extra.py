@@ -26,7 +26,7 @@ EXTRA = Extra(
     ),
     chapters=(Placed("chapter:CHAPTER", after="certainty"),),
     readers=(
-        Placed("rows:WORDS", at="words"),
+        Placed("shown:WORDS", at="words"),
         "rows:REMARKS",
     ),
     workbench=(

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from annotation.models import Annotation
+from extras.remarks.asking import asked_in
 from extras.remarks.models import Flag, Remarks
 from studies.models import Item, Study
 from studies.pages.workbench import Need
@@ -60,6 +61,8 @@ def flagged_items(study: Study) -> list[FlaggedItem]:
 
 
 def flag_needs(study: Study) -> Iterator[Need]:
+    if "flags" not in asked_in(study):
+        return
     flagged = [item for item in flagged_items(study) if item.people >= ENOUGH]
     if not flagged:
         return

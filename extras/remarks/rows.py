@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from analysis.data.answer_rows import COUNTED
 from analysis.data.arrays import CODE, MISSING, Dataset, Extra, Floats, RunData
-from analysis.data.extras import AnswerWords, ExtraReader
+from analysis.data.extras import ExtraReader
 from extras.remarks.asking import asked_in
 from extras.remarks.flagged import current_remarks
-from extras.remarks.models import Flag, Remarks
+from extras.remarks.models import Flag
 from judging.models import Judgment
 from studies.models import Item, Study
 
@@ -127,8 +127,9 @@ def _of_runs(study: Study, data: Dataset, position: Mapping[int, int]) -> dict[s
             remarks[key] = RemarkRows.empty(len(runs[key].judgments))
             places[key] = _places(runs[key])
         row = places[key].get((position[item], CODE[first], sample))
+        told: Mapping[str, Any] = details or {}
         if row is not None:
-            remarks[key].put(row, either=details.get("either"), others=details.get("others"))
+            remarks[key].put(row, either=told.get("either"), others=told.get("others"))
     return {run.run: remarks[run.run] for run in data.runs if run.run in remarks}
 
 
@@ -139,24 +140,3 @@ def _places(run: RunData) -> dict[tuple[int, int, int], int]:
 
 
 REMARKS = ExtraReader("remarks", remarks_in)
-
-
-def _lines_of(answers: Collection[int]) -> Mapping[int, Sequence[str]]:
-    """What was remarked next to each choice, in a line."""
-    return {
-        remarks.answer_id: [" · ".join(_parts(remarks))]
-        for remarks in Remarks.objects.filter(answer__in=answers).order_by("revision")
-        if [*_parts(remarks)]
-    }
-
-
-def _parts(remarks: Remarks) -> Iterator[str]:
-    if remarks.flag:
-        yield f"Flagged: {remarks.get_flag_display()}"
-    if remarks.either:
-        yield "The other would do as well"
-    if remarks.others is not None:
-        yield f"{remarks.others} of 100 choose the same"
-
-
-WORDS = AnswerWords("remarks", _lines_of, lambda items: {})
