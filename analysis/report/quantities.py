@@ -31,12 +31,14 @@ from analysis.report.words import (
 
 Unit = Literal[
     "share",
+    "rate",
     "part",
     "points",
     "size",
     "margin",
     "certainty",
     "coefficient",
+    "exact",
     "number",
     "count",
     "level",
@@ -149,16 +151,18 @@ class Quantity:
         return _UNITS[self.unit](self.value)
 
 
-# A part is a percentage of something else than its population's units, a size a number of points
-# without a sign, a margin or a level a setting as it was chosen.
+# A rate or a part is a percentage of something else than its population's units, a size a number
+# of points without a sign, a margin or a level a setting as it was chosen.
 _UNITS = {
     "share": percent,
+    "rate": percent,
     "part": lambda value: f"{value * 100:.0f} %",
     "points": points,
     "size": lambda value: figure(abs(value) * 100, ".1f"),
     "margin": lambda value: f"{value * 100:g}",
     "certainty": lambda value: figure(value, ".0f"),
     "coefficient": lambda value: decimal(value, 2),
+    "exact": lambda value: decimal(value, 6),
     "number": lambda value: figure(value, ".1f"),
     "count": lambda value: f"{value:,.0f}",
     "level": lambda value: f"{value:g}",
@@ -166,6 +170,7 @@ _UNITS = {
 }
 _RANGES = {
     "share": percent_range,
+    "rate": percent_range,
     "points": points_range,
     "coefficient": lambda ends: decimal_range(ends, 2),
 }

@@ -225,7 +225,7 @@ def people_agree(report: ReportJson) -> Quantity:
     n, rule = found["unanimous"]["n"], "that two or more people answered"
     of = items(report, rule, n, f"{path}.unanimous.n")
     interval = Interval.at(found, "percent_general_ci", path)
-    return Quantity("share", of, found["percent"], f"{path}.percent", interval)
+    return Quantity("rate", of, found["percent"], f"{path}.percent", interval)
 
 
 def accuracy_of(side: ReportJson, path: str, of: Population, key: str = "ci") -> Quantity:

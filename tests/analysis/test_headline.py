@@ -177,7 +177,7 @@ def test_judges_that_were_asked_different_items_are_compared_on_those_that_all_w
     found = differences[0]
     assert found["value"] == pytest.approx(found["judge_accuracy"] - found["people_accuracy"])
     assert found["judge_accuracy"] == pytest.approx(48 / 60)
-    words = "n the 60 items that every competing judge was asked and both decided"
+    words = "n the 60 items (of 120) that every competing judge was asked and both decided"
     assert any(words in sentence for sentence in report["headline"]["sentences"])
     assert words in verdict_of(report).answer.sentence
 

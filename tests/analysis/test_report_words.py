@@ -52,7 +52,7 @@ FAILED = ["unparseable"] * 7 + ["refused"] * 3 + ["error"] * 2
         (
             {"certainty": 79},
             [{"choice": "r1", "certainty": 60}] * 12,
-            "people and steady never state 80 or more, so the cells of high certainty",
+            "People and steady never state 80 or more, so the cells of high certainty",
         ),
         (
             {"certainty": 50},

@@ -19,6 +19,18 @@ from analysis.report.figures import (
     share_axis,
     vertical,
 )
+from analysis.report.quantities import (
+    Interval,
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Unit,
+    Words,
+    clause,
+    joined,
+    say,
+)
 from analysis.report.report_json import (
     Json,
     estimate,
@@ -29,10 +41,11 @@ from analysis.report.report_json import (
     put_interval,
     undefined,
 )
+from analysis.report.results import items, people_agree
 from analysis.report.section import Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.words import decimal, decimal_range, percent, reason
+from analysis.report.words import decimal, percent, reason
 from analysis.stats.agreement.alpha import certainty_alpha, krippendorff_alpha
 from analysis.stats.agreement.coefficients import (
     brennan_prediger,
@@ -235,16 +248,23 @@ def sheets(report: ReportJson) -> Figure | None:
         shapes=lines,
         annotations=labels,
     )
+    alpha: Text | Words = Words("")
+    if found["krippendorff_alpha"]["value"] is not None:
+        alpha = clause(", alpha is {x}", x=_alpha_of_people(report))
+    title = say("Two people agree in {x} of pairs{alpha}", x=people_agree(report), alpha=alpha)
     dashed = " Dashed: agreement expected from people of this accuracy with independent errors."
-    if expected is None:
-        dashed = ""
-    alpha = found["krippendorff_alpha"]["value"]
-    tail = "" if alpha is None else f", alpha is {decimal(alpha, 2)}"
+    caption = say(
+        "{draws} draws of {items}, one pair of people on each, without replacement (unit {unit})."
+        "{dashed}",
+        draws=Quantity("count", None, draws["draws"], "human.agreement.bootstrap.draws"),
+        items=Population("item", n=size),
+        unit=Words(draws["unit"]),
+        dashed=Words("" if expected is None else dashed),
+    )
     return Figure(
         "sheets",
-        f"Two people agree in {percent(found['percent'])} of pairs{tail}",
-        f"{draws['draws']:,} draws of {size} items, one pair of people on each, without "
-        f"replacement (unit {draws['unit']}).{dashed}",
+        str(title),
+        str(caption),
         "agreement",
         [drawing],
         variant=_article_comparison(lines, labels),
@@ -345,16 +365,53 @@ class AgreementFromAccuracy(Section):
 
 
 def _methods(report: ReportJson) -> Iterator[Sentence]:
-    agreement = report["human"]["agreement"]
-    alpha = agreement["krippendorff_alpha"]
-    if alpha["value"] is not None:
-        interval = f" (95 % CI {decimal_range(alpha['ci'], 2)})" if alpha["ci"] else ""
-        yield Sentence.of(
-            "methods",
-            f"Two people who judged the same item gave the same answer in "
-            f"{percent(agreement['percent'])} of pairs; Krippendorff's alpha is "
-            f"{decimal(alpha['value'], 2)}{interval}.",
+    if report["human"]["agreement"]["krippendorff_alpha"]["value"] is not None:
+        agree, alpha = people_agree(report), _alpha_of_people(report)
+        text = say(
+            "Two people who judged the same item gave the same answer in {agree} of pairs on "
+            "{agree.of}; Krippendorff's alpha is {alpha}{interval}.",
+            agree=agree,
+            alpha=alpha,
+            interval=clause(" ({x.interval})", x=alpha) if alpha.interval.ends else Words(""),
         )
+        yield Sentence("methods", text)
+
+
+def _alpha_of_people(report: ReportJson) -> Quantity:
+    path = "human.agreement.krippendorff_alpha"
+    entry, of = report["human"]["agreement"]["krippendorff_alpha"], people_agree(report).of
+    interval = Interval.at(entry, "ci", path)
+    return Quantity("coefficient", of, entry["value"], f"{path}.value", interval)
+
+
+def expected_agreement(report: ReportJson) -> Text | None:
+    """The agreement expected from people's accuracy, and what one shared guess would explain."""
+    entry, path = report["human"]["agreement"]["from_accuracy"], "human.agreement.from_accuracy"
+    if entry["agreement"] is None:
+        return None
+    of = items(report, "with a known answer", entry["items"], f"{path}.items")
+    units: dict[str, Unit] = {"agreement": "rate", "observed": "rate", "majority": "rate"}
+    units |= {"follows": "coefficient", "right": "coefficient", "majority_observed": "rate"}
+    x = {
+        key: Quantity(unit, of, entry[key], f"{path}.{key}")
+        for key, unit in units.items()
+        if entry.get(key) is not None
+    }
+    guess: Text | Words = Words("")
+    if "follows" in x:
+        guess = say(
+            " If all share one guess per item, each follows it with probability {follows}, and it "
+            "is right with probability {right}: that predicts a majority that is right on "
+            "{majority}, and {majority_observed} was observed.",
+            **x,
+        )
+    return say(
+        "On {agreement.full}, people of this accuracy with independent errors would agree in "
+        "{agreement} of pairs; they agree in {observed}.{guess}",
+        agreement=x["agreement"],
+        observed=x["observed"],
+        guess=guess,
+    )
 
 
 PACKAGE = "krippendorff"
@@ -390,42 +447,56 @@ class AlphaCheck(Section):
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         check = report["human"]["agreement"].get("alpha_check")
         if check and False in {check[kind]["agrees"] for kind in KINDS}:
-            yield Sentence.of("missing", check_words(report))
+            yield Sentence("missing", check_text(report))
 
 
 def check_words(report: ReportJson) -> str:
-    """Sentence on whether both programs agree; empty without alpha."""
+    """The sentences on whether both programs agree; empty without alpha."""
+    return str(check_text(report))
+
+
+def check_text(report: ReportJson) -> Text:
     check = report["human"]["agreement"].get("alpha_check", {})
-    same = [kind for kind in KINDS if kind in check and check[kind]["agrees"]]
-    words = []
+    kinds = [kind for kind in KINDS if kind in check]
+    same = [kind for kind in kinds if check[kind]["agrees"]]
+    sentences = [_unequal(report, check, kind) for kind in kinds if kind not in same]
     if same:
-        of = " and of ".join(same)
-        words.append(f"The package {_package(check)} computes the same alpha of {of}.")
-    words += [_words(report, check, kind) for kind in KINDS if kind in check and kind not in same]
-    return " ".join(filter(None, words))
-
-
-def _package(check: Mapping[str, Any]) -> str:
-    return f"{check['package']} {check['version']}"
-
-
-def _words(report: ReportJson, check: Mapping[str, Any], kind: str) -> str:
-    """Why the other program has no alpha or a different one; empty if neither has any."""
-    found = report["human"]["agreement"]
-    ours = found["krippendorff_alpha"]["value"] if kind == "choices" else found["certainty_alpha"]
-    theirs = check[kind]
-    if ours is None:
-        return ""
-    if theirs["value"] is None:
-        most = MAX_CHOICES if kind == "choices" else MAX_CERTAINTIES
-        return (
-            f"Alpha of {kind} was not checked with the package {PACKAGE}, because there are more "
-            f"than {most:,} answers."
+        equal = say(
+            "The package {package} computes the same alpha of {kinds}.",
+            package=_package(check),
+            kinds=Words(" and of ".join(same)),
         )
-    other, own = decimal(theirs["value"], 6), decimal(ours, 6)
-    return (
-        f"The package {_package(check)} computes a different alpha of {kind}: {other} instead of "
-        f"{own}. Use neither until you know why."
+        sentences.insert(0, equal)
+    return joined([text for text in sentences if text], " ", " ")
+
+
+def _package(check: ReportJson) -> Name:
+    return Name(f"{check['package']} {check['version']}")
+
+
+def _unequal(report: ReportJson, check: ReportJson, kind: str) -> Text | None:
+    """Why the other program has no alpha or a different one; None if neither has any."""
+    ours = report["human"]["agreement"]
+    own = ours["krippendorff_alpha"]["value"] if kind == "choices" else ours["certainty_alpha"]
+    theirs = check[kind]["value"]
+    if own is None:
+        return None
+    if theirs is None:
+        return say(
+            "Alpha of {kind} was not checked with the package {package}, because there are more "
+            "than {most} answers.",
+            kind=Words(kind),
+            package=Name(PACKAGE),
+            most=Quantity("count", None, MAX_CHOICES if kind == "choices" else MAX_CERTAINTIES),
+        )
+    of = people_agree(report).of
+    return say(
+        "The package {package} computes a different alpha of {kind}: {theirs} instead of {own}. "
+        "Use neither until you know why.",
+        package=_package(check),
+        kind=Words(kind),
+        theirs=Quantity("exact", of, theirs),
+        own=Quantity("exact", of, own),
     )
 
 

@@ -24,6 +24,7 @@ from analysis.report.sections.agreement.coefficients import (
     AlphaCheck,
     Coefficients,
     check_words,
+    expected_agreement,
 )
 from analysis.report.study import IN_GENERAL, ReportedStudy, fix_people, rests_on
 from analysis.report.tables import Table, TableColumn, table_of_entries
@@ -297,4 +298,7 @@ class AgreementSection(Section):
     )
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
-        return {"alpha_check": check_words(page.report)}
+        return {
+            "expected": expected_agreement(page.report),
+            "alpha_check": check_words(page.report),
+        }
