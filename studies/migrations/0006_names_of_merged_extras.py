@@ -3,11 +3,13 @@
 from django.db import migrations
 
 _NOW = {"labelling": "data_files"}
+# Every study has it.
+_OF_INSTALLATION = {"amended_consents"}
 
 
 def rename(apps, schema_editor):
     for study in apps.get_model("studies", "Study").objects.exclude(extras=[]).iterator():
-        names = sorted({_NOW.get(name, name) for name in study.extras})
+        names = sorted({_NOW.get(name, name) for name in study.extras} - _OF_INSTALLATION)
         if names != study.extras:
             study.extras = names
             study.save(update_fields=["extras"])

@@ -256,7 +256,7 @@ def test_an_extra_under_its_former_name_was_turned_on_when_the_log_says(merged, 
 
 @pytest.mark.django_db(transaction=True)
 def test_studies_of_before_have_merged_extras_under_their_names_of_today(study):
-    Study.objects.update(extras=["documents", "labelling"])
+    Study.objects.update(extras=["amended_consents", "documents", "labelling"])
 
     update_from_before("studies", "0006_names_of_merged_extras")
 

@@ -17,7 +17,7 @@ from judging.wordings import save_wording
 from studies.importers.items.storage import import_items
 from studies.models import FeatureSet, Item, Membership, Study
 from studies.services.studies import create_study
-from tests.extras.study_files.made import export, forget
+from tests.extras.editing.made import export, forget
 from tests.studies.files import jsonl, raw_item, read
 
 pytestmark = pytest.mark.django_db
@@ -195,7 +195,7 @@ def test_a_fault_in_study_toml_is_named(folder, changes, message):
     ("file", "content", "message"),
     [
         ("study.toml", b"a = ", "study.toml is not TOML"),
-        ("study.toml", b"\xff\xfe", "study.toml is not UTF-8"),
+        ("study.toml", b"a = '\xe9'", "study.toml is not UTF-8"),
         ("items.jsonl", b"{]\n", "items.jsonl: "),
         ("items.jsonl", b"", "has 3 items, and items.jsonl has none"),
         ("source.json", b"[]", "source.json must contain one JSON object"),

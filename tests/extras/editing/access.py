@@ -1,3 +1,3 @@
 """Who may open the pages that edit items."""
 
-NEEDS_DATA = "item_editing:persona"
+NEEDS_DATA = "editing:persona"

@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from analysis.exports.catalogue import ExportFolder, FolderOrder
-from extras.study_files.parts import Comprehension, Judges, Quotas, Wordings
-from extras.study_files.study_toml import (
+from extras.editing.parts import Comprehension, Judges, Quotas, Wordings
+from extras.editing.study_toml import (
     DrawFile,
     ItemsFile,
     SourceFile,

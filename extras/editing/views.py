@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from extras.item_editing.editing import (
+from extras.editing.items import (
     EDITABLE,
     delete_item,
     delete_items,
@@ -214,7 +214,7 @@ def edit(request: HttpRequest, slug: str, key: str) -> HttpResponse:
             return redirect("studies:item", slug, key)
     context = {"study": study, "item": item, "form": form}
     status = REFUSED if form.errors else 200
-    return render(request, "item_editing/item_edit.html", context, status=status)
+    return render(request, "editing/item_edit.html", context, status=status)
 
 
 @require_http_methods(["GET", "POST"])
@@ -225,7 +225,7 @@ def delete(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     if reason := why_not(study):
         return _refused(request, reason, "studies:item", slug, key)
     if request.method == "GET":
-        return render(request, "item_editing/item_delete.html", {"study": study, "item": item})
+        return render(request, "editing/item_delete.html", {"study": study, "item": item})
     try:
         delete_item(study_id=study.pk, key=key, user=cast(User, request.user))
     except StudyError as error:
@@ -256,7 +256,7 @@ def delete_all(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("studies:items", slug)
     context = {"study": study, "form": form, "items": items, "personas": personas}
     status = REFUSED if form.errors else 200
-    return render(request, "item_editing/items_delete.html", context, status=status)
+    return render(request, "editing/items_delete.html", context, status=status)
 
 
 @require_http_methods(["GET", "POST"])
@@ -295,7 +295,7 @@ def persona(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "shared": Item.everything.filter(persona=found).count(),
     }
     status = REFUSED if form.errors else 200
-    return render(request, "item_editing/persona_edit.html", context, status=status)
+    return render(request, "editing/persona_edit.html", context, status=status)
 
 
 def _item(request: HttpRequest, slug: str, key: str) -> tuple[Study, Item]:
@@ -311,13 +311,13 @@ def _refused(request: HttpRequest, reason: str, view: str, *arguments: str) -> H
 
 def _link(name: str, words: str) -> ItemLink:
     def address(study: Study, key: str) -> str:
-        return reverse(f"item_editing:{name}", args=[study.slug, key]) if key else ""
+        return reverse(f"editing:{name}", args=[study.slug, key]) if key else ""
 
     return ItemLink(name, words, address)
 
 
 def _of_all(study: Study, key: str) -> str:
-    return "" if key else reverse("item_editing:delete-all", args=[study.slug])
+    return "" if key else reverse("editing:delete-all", args=[study.slug])
 
 
 EDIT = _link("edit", "Edit item")

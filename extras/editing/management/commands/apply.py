@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
-from extras.study_files.applying import apply_study
+from extras.editing.applying import apply_study
 from studies.errors import StudyError
 
 DIFFERS = 3

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.template.loader import render_to_string
 
-from extras.item_editing.editing import delete_item, delete_items, edit_item, values_of
+from extras.editing.items import delete_item, delete_items, edit_item, values_of
 from studies.errors import StaleVersion, StudyError
 from studies.importers.editing import edit_persona, record_of
 from studies.importers.files.faults import Refused

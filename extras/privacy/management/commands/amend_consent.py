@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from extras.amended_consents.amendments import (
+from extras.privacy.amendments import (
     AMENDED_FIELDS,
     AmendmentError,
     amend_consent,
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="show it and store nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="amended_consents")
+        study = find_study(options["study"])
         fields = read_settings(options["file"], AMENDED_FIELDS)
         if wrong := [name for name, value in fields.items() if not isinstance(value, str)]:
             raise CommandError(f"{options['file']}: {wrong[0]} is not a text.", returncode=2)

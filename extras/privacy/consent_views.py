@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from extras.amended_consents.amendments import (
+from extras.privacy.amendments import (
     AMENDED_FIELDS,
     LONGEST_NOTE,
     AmendmentError,
@@ -30,8 +30,8 @@ from studies.selectors import get_study
 
 
 def versions_page(study: Study) -> list[SectionPage]:
-    address = reverse("amended_consents:versions", args=[study.slug])
-    return [SectionPage("annotators", "Consent", address)]
+    address = reverse("consents:versions", args=[study.slug])
+    return [SectionPage("annotators", "Consent", address, once="annotators")]
 
 
 class AmendmentForm(forms.ModelForm):
@@ -100,7 +100,7 @@ def consent_versions(request: HttpRequest, slug: str) -> HttpResponse:
             else:
                 people = f"{asked:,} {'person is' if asked == 1 else 'people are'} asked again"
                 messages.success(request, f"New version of the consent saved; {people}.")
-                return redirect("amended_consents:versions", slug)
+                return redirect("consents:versions", slug)
     stored = get_study(request.user, slug)
     versions = history(stored)
     context = {
@@ -115,4 +115,4 @@ def consent_versions(request: HttpRequest, slug: str) -> HttpResponse:
         "may_edit": role_of(request.user, stored) != Membership.Role.VIEWER,
     }
     status = REFUSED if fault or (sending and form.errors) else 200
-    return render(request, "amended_consents/versions.html", context, status=status)
+    return render(request, "privacy/consent_versions.html", context, status=status)

@@ -12,7 +12,7 @@ from studies.models import Item, Study
 from studies.models.added_settings import read_added
 from studies.services.studies import create_study
 from studies.services.whole_studies import copy_study
-from tests.extras.study_files.made import SETTINGS, export, forget, whole_study
+from tests.extras.editing.made import SETTINGS, export, forget, whole_study
 
 pytestmark = pytest.mark.django_db
 

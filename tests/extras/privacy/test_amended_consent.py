@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation import services
 from annotation.content.consent_versions import promised
 from annotation.models import Annotation, Annotator
-from extras.amended_consents.amendments import AmendmentError, amend_consent, history
+from extras.privacy.amendments import AmendmentError, amend_consent, history
 from studies.models import Study
 from tests.annotation.pages.walking import (
     answer_all,
@@ -158,7 +158,7 @@ def test_nobody_agrees_to_less_than_they_were_promised(study):
 def test_the_page_shows_what_changes_and_a_second_press_saves_once(study):
     start(study)
     client = sign_in(study)
-    address = reverse("amended_consents:versions", args=[study.slug])
+    address = reverse("consents:versions", args=[study.slug])
     sent = {
         "consent": "We store <b>answers</b> for ten years.",
         "asks_again": "yes",
