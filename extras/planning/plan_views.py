@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from analysis.data.frozen_plan import keeper
 from analysis.errors import AnalysisError
 from extras.planning import wording
 from extras.planning.assumptions import PEOPLE, Assumptions, forecast_of, request_forecast
@@ -89,6 +90,7 @@ def _page(
         "job": job,
         "retry": Retry(url=request.path),
         "frozen": frozen_content(study),
+        "may_be_frozen": keeper() is not None,
         "groups": list(study.quota_groups.all()),
         "may_edit": editors.filter(pk=study.pk).exists(),
     }

@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
+from analysis.data.frozen_plan import keeper
 from extras.planning.assumptions import Assumptions, compute_queued, forecast_of, request_forecast
 from extras.planning.sizes import curve_of
 from extras.planning.watching import fix_comparison
@@ -64,6 +65,8 @@ def test_the_papers_study_is_created_planned_and_frozen_on_pages(page, monkeypat
     looks_well(page, address)
 
     assert page.get_by_text("what 200 people can do").is_visible()
+    if keeper() is None:  # in an installation without analysis plans
+        return
     page.get_by_role("checkbox", name="one: mock").check()
     page.get_by_label("I understand that I cannot change the plan").focus()
     page.keyboard.press("Space")

@@ -185,7 +185,7 @@ def test_a_press_freezes_the_planned_runs_of_the_chosen_judges():
 def test_a_viewer_sees_the_plan_and_changes_nothing():
     viewer = sign_in(study_again(), role="viewer")
 
-    assert "Freeze this plan" in words(viewer.get(URL))
+    assert "What is planned" in words(viewer.get(URL))
     assert viewer.post(URL, {"do": "forecast"}).status_code in (403, 404)
     assert viewer.post(URL, {"do": "freeze", "final": "on"}).status_code in (403, 404)
 
