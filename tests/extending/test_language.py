@@ -64,4 +64,4 @@ def test_the_settings_of_a_study_offer_the_language():
 
     html = sign_in(study).get(f"/studies/{study.slug}/settings/").content.decode()
 
-    assert '<option value="sv">Svenska</option>' in html
+    assert '<option value="sv">Svenska (translation not reviewed)</option>' in html
