@@ -10,6 +10,7 @@ EXTRA = Extra(
         "of the study and go back with the right ending."
     ),
     group="recruiting",
+    analyses={"panels": "Differences between the panels that people came from"},
     addresses={
         "s/<slug:slug>/": "urls",
         "studies/<slug:slug>/people/panels/": "researcher_urls",
@@ -23,5 +24,7 @@ EXTRA = Extra(
         Placed("forgetting:forget_identities", at="identities"),
     ),
     recruiting=(Placed("returns:PLATFORMS", at="platforms"),),
+    chapters=(Placed("chapter:CHAPTER", after="agreement"),),
+    readers=("reader:PANELS",),
     navigation=("pages:section_pages",),
 )

@@ -138,7 +138,7 @@ def _framed(panel: Panel, response: HttpResponse, hosts: tuple[str, ...] = ()) -
     frames = " ".join(f"https://{host}" for host in panel.kind.frames) or "'none'"
     forms = " ".join(["'self'", *(f"https://{host}" for host in hosts)])
     # Browsers that read only the older header would refuse every frame.
-    response.xframe_options_exempt = bool(panel.kind.frames)  # type: ignore[attr-defined]
+    response.xframe_options_exempt = bool(panel.kind.frames)
     response.policy_changes = {  # type: ignore[attr-defined]
         "frame-ancestors": frames,
         "form-action": forms,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 _FILE = Path(__file__).with_name("panels.toml")
 _OWN_IDS = r"[0-9A-Za-z._~:+=/|-]{1,128}"
@@ -54,14 +55,8 @@ class Preset:
 @cache
 def presets() -> dict[str, Preset]:
     """All presets, by their codes."""
-    rows = tomllib.loads(_FILE.read_text("utf-8"))
-    return {
-        code: Preset(
-            code=code,
-            **{
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in row.items()
-            },
-        )
-        for code, row in rows.items()
-    }
+    rows: dict[str, dict[str, Any]] = tomllib.loads(_FILE.read_text("utf-8"))
+    for code, row in rows.items():
+        lists = {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
+        rows[code] = {"code": code, **row, **lists}
+    return {code: Preset(**row) for code, row in rows.items()}

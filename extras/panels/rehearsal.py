@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 from urllib.parse import urlsplit
 
 from django.http import QueryDict
@@ -48,10 +47,7 @@ def rehearse(panel: Panel) -> Rehearsal:
         link = read_link(panel, QueryDict(urlsplit(opened).query), opened)
     except LinkRefused as refusal:
         return Rehearsal("", _refusal_in_words(panel, refusal), ())
-    ways = (
-        (kind, cast(PanelWayBack, way_back(panel, link, ending)))
-        for kind, ending in ENDING_OF_KIND.items()
-    )
+    ways = ((kind, way_back(panel, link, ending)) for kind, ending in ENDING_OF_KIND.items())
     endings = {kind: _rehearsed(panel, simulated, kind, way) for kind, way in ways}
     return Rehearsal(opened, "", tuple(endings[kind] for kind in KINDS_OF_ENDING))
 

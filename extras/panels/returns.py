@@ -34,7 +34,7 @@ ENDING_KIND: Mapping[Ending, str] = {
     Ending.REJECTED: "withdrew",
 }
 # One ending for each kind, by which a rehearsal walks all of them.
-ENDING_OF_KIND = {kind: ending for ending, kind in reversed(ENDING_KIND.items())}
+ENDING_OF_KIND = {kind: ending for ending, kind in reversed([*ENDING_KIND.items()])}
 PLACEHOLDERS = ("person", "study", "session", "code")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _SUBMIT_PATH = "/mturk/externalSubmit"
@@ -87,7 +87,9 @@ def fill(address: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: quote(values.get(match[1], ""), safe=""), address)
 
 
-def way_back(panel: Panel, link: PanelLink, ending: Ending, *, is_framed: bool = False) -> WayBack:
+def way_back(
+    panel: Panel, link: PanelLink, ending: Ending, *, is_framed: bool = False
+) -> PanelWayBack:
     """Where somebody with this link goes after an ending.
 
     Who failed checks has done the work: without an address of their own they go back as the others.
