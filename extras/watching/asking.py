@@ -10,6 +10,7 @@ from django.db.models import Max, QuerySet
 from judging.errors import BadRun
 from judging.models import JudgeRun, Judgment
 from judging.runs import lifecycle
+from judging.runs.costs import usage_of
 from judging.runs.judges import keep_exact
 from judging.tasks import call_workers
 from judging.worker import runtime
@@ -129,3 +130,11 @@ def wait_for(asked: Round, *, inline: bool, wait: Callable[[JudgeRun], None]) ->
             runtime.shut_down()
     else:
         wait(asked.run)
+
+
+def cost_words(run: JudgeRun, questions: int) -> str:
+    """How many questions are asked, and their price by the run's own."""
+    usage = usage_of(run) if run.pk else None
+    dollars = None if usage is None else usage.dollars(run.judge, questions, by_batch=False)
+    price = "price unknown" if dollars is None else f"about ${dollars:.4f}"
+    return f"{run.judge.name}: {questions:,} questions, {price}."

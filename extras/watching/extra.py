@@ -1,6 +1,6 @@
 """What the extra adds: see `Extra` in `studies.extra`."""
 
-from studies.extra import Extra
+from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="watching",
@@ -10,4 +10,12 @@ EXTRA = Extra(
         "items or people have moved."
     ),
     group="judges",
+    addresses={"studies/<slug:slug>/watched-sets/": "urls"},
+    sections={"watching:": "judges"},
+    holdings=(
+        Placed("views:content_of", at="study"),
+        Placed("views:needed", at="needed"),
+    ),
+    workbench=(Placed("notices:needs_of", at="needs"),),
+    navigation=("views:pages_of",),
 )

@@ -13,7 +13,7 @@ from analysis.data.item_texts import items_by_content
 from analysis.errors import BadParameters
 from analysis.passports import BadPassport, NoSuchJudge, Passport, PassportError
 from analysis.stats import Trust
-from extras.watching.asking import Round, ask_again, rounds_of, wait_for
+from extras.watching.asking import Round, ask_again, cost_words, rounds_of, wait_for
 from extras.watching.stats.means import mean_sequence
 from judging.errors import JudgingError
 from judging.models import JudgeRun
@@ -152,6 +152,15 @@ def anchors_of(study: Study, passport: Passport) -> PassportAnchors:
     raise BadPassport(
         "None of the passport's anchors is an item of this study, or of the study that it was "
         f"made in (“{passport['study']['slug']}”). Import those items first."
+    )
+
+
+def cost_of_recheck(study: Study, passport: Passport) -> str:
+    """What a recheck asks, in words. Raises `PassportError`."""
+    anchors = anchors_of(study, passport)
+    return " ".join(
+        cost_words(run, len(questions))
+        for run, questions in zip(anchors.runs, anchors.questions, strict=True)
     )
 
 

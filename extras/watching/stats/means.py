@@ -99,6 +99,34 @@ def shift(baseline: npt.ArrayLike, looks: Sequence[npt.ArrayLike]) -> FloatArray
     return np.asarray((rise(baseline, looks) + down) / 2, dtype=np.float64)
 
 
+def smallest_rise(baseline: npt.ArrayLike, *, enough: float) -> float:
+    """The smallest mean that looks can show to be above that of a baseline.
+
+    Parameters
+    ----------
+    baseline : array_like of float, shape (n,)
+        Values in [0, 1], as for :func:`rise`.
+    enough : float
+        The e-value that shows a rise.
+
+    Returns
+    -------
+    float
+        New values with a smaller mean do not reach `enough`, however many they are; 1 if none does.
+
+    Examples
+    --------
+    >>> smallest_rise([0] * 570 + [1] * 30, enough=60)
+    0.085
+    """
+    before = _log_before(_checked(baseline))
+    # Half of what is not staked is always kept.
+    reached = np.flatnonzero(before[:-1] - np.log(2) >= np.log(enough))
+    means = _MEANS[reached]
+    above = means[means > np.mean(_checked(baseline))] if reached.size else means
+    return float(above[0]) if above.size else 1.0
+
+
 def mean_sequence(
     looks: Sequence[npt.ArrayLike], *, level: float = 0.95
 ) -> list[tuple[float, float]]:

@@ -2,6 +2,7 @@
 
 import doctest
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from extras.watching.stats import (
     of_numbers,
     rise,
     shift,
+    smallest_rise,
 )
 
 
@@ -61,6 +63,18 @@ def test_without_a_baseline_nothing_is_shown():
     assert rise([], [[1.0] * 100]).tolist() == pytest.approx([1.0])
 
 
+def test_the_smallest_rise_is_reached_from_there_on_and_not_before():
+    before = [0.0] * 570 + [1.0] * 30
+    least = smallest_rise(before, enough=60)
+
+    def largest(mean):
+        n = 4000
+        look = [1.0] * round(mean * n) + [0.0] * round((1 - mean) * n)
+        return rise(before, [look] * 30).max()
+
+    assert largest(least - 0.01) < 60 < largest(least + 0.01)
+
+
 def test_the_interval_of_a_mean_shrinks_around_it_and_never_grows():
     looks = [[0.0, 1.0, 0.0, 0.0] * 50] * 10
 
@@ -104,3 +118,12 @@ def test_planted_worlds_show_what_moved_and_nothing_else(name):
     assert shares["something is shown that did not move"] == 0
     moved = {kind for kind in ("judge", "items") if kind in name}
     assert {kind for kind in ("judge", "items", "people") if shares[f"{kind} moved"] > 0.5} == moved
+
+
+def test_every_example_of_the_methods_gives_what_it_shows():
+    page = Path(__file__).parents[3] / "extras/watching/docs/watching.md"
+
+    result = doctest.testfile(str(page), module_relative=False)
+
+    assert result.attempted > 5
+    assert result.failed == 0
