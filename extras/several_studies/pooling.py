@@ -109,6 +109,7 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
         is_sealed=_is_sealed(waves, position),
         set_aside_raters=tuple(people.names[people.n_raters :]),
         set_aside=set_aside,
+        unreviewed=next((wave.unreviewed for wave in waves if wave.unreviewed), ""),
     )
 
 
