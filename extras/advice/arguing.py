@@ -76,12 +76,16 @@ class WantedArguments:
 
 @dataclass(frozen=True)
 class ArgumentCost:
-    """What the arguments are expected to cost; no dollars without prices."""
+    """What the arguments are expected to cost; no dollars without prices.
+
+    `remarks` say which price is old.
+    """
 
     items: int
     texts: int
     tokens: int
     dollars: Decimal | None
+    remarks: tuple[str, ...] = ()
 
 
 def items_for(study: Study, wanted: WantedArguments) -> list[Item]:
@@ -235,7 +239,9 @@ def cost_of(
         else:
             tokens = one.price_input * Decimal(n_in) + one.price_output * Decimal(n_out * each)
             dollars += tokens / 10**6
-    return ArgumentCost(len(items), len(rows), int(sum(sent) + len(rows) * each), dollars)
+    old = (one.named_price_remark for one in (judge, second) if one is not None)
+    tokens_in_all = int(sum(sent) + len(rows) * each)
+    return ArgumentCost(len(items), len(rows), tokens_in_all, dollars, tuple(filter(None, old)))
 
 
 @transaction.atomic

@@ -99,7 +99,7 @@ def cost_of(request: HttpRequest, proposal: Proposal) -> dict[str, Any] | None:
     from api.v1.routes.runs import NewRun, estimate
 
     found = estimate(request, proposal.study.slug, NewRun(**proposal.body))
-    names = ("questions", "answered", "reused", "tokens", "dollars", "seconds")
+    names = ("questions", "answered", "reused", "tokens", "dollars", "seconds", "remarks")
     return {name: getattr(found, name) for name in names}
 
 

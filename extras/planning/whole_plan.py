@@ -19,7 +19,6 @@ from judging.backends.known_models import (
     TIES,
     KnownModel,
     known_models,
-    price_remark,
     refused,
 )
 from judging.backends.presets import GROUPS, words_of
@@ -178,9 +177,7 @@ def _of_model(known: KnownModel, usage: PlannedUsage | None, asked: frozenset[st
     cost, remarks = "unknown (no price)", refused(known.model, asked)
     if (price := known.price) is not None:
         cost = _dollars(usage, price.input, price.output)
-        old = price_remark(
-            price.day, today=clock.now().date(), until=price.until, source=price.source
-        )
+        old = price.remark(clock.now().date())
         remarks += [old] if old else []
     price_words = words_of(known)
     return ModelCost(

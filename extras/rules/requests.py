@@ -62,13 +62,17 @@ def first_shown(item: int) -> int:
 
 @dataclass(frozen=True)
 class SearchCost:
-    """What a search asks at most: requests, and dollars (None if the judge has no price)."""
+    """What a search asks at most: requests, and dollars (None if the judge has no price).
+
+    `remark` says whether the price is old.
+    """
 
     proposals: int
     applications: int
     tokens: int
     dollars: Decimal | None
     time: str
+    remark: str = ""
 
 
 def estimate_search(study: Study, judge: Judge, to_read: int) -> SearchCost:
@@ -94,6 +98,7 @@ def estimate_search(study: Study, judge: Judge, to_read: int) -> SearchCost:
         round(sum(asked * usage.tokens for asked, usage in usages)),
         None if None in dollars else sum(filter(None, dollars), Decimal(0)),
         duration(seconds),
+        judge.named_price_remark,
     )
 
 

@@ -34,6 +34,10 @@ class PublicPrice:
     until: date | None = None
     at: str = ""
 
+    def remark(self, today: date) -> str:
+        """What to know before one relies on it; empty if it is recent."""
+        return price_remark(self.day, today=today, until=self.until, source=self.source)
+
     @property
     def words(self) -> str:
         return f"Prices as of {_day(self.day)}. Compare them with {self.source} first."

@@ -299,6 +299,11 @@ class Judge(models.Model):
         )
 
     @property
+    def named_price_remark(self) -> str:
+        """The remark with the judge's name, for costs of several; empty if there is none."""
+        return f"{self.name}: {self.price_remark}" if self.price_remark else ""
+
+    @property
     def batch_percent(self) -> str:
         return f"{(self.batch_price * 100).normalize():f}"
 

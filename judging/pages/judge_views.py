@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from judging.backends.backend import IMPORTED, OwnForm, key_variable
 from judging.backends.kinds import backend_kind, backend_kinds
-from judging.backends.presets import GROUPS, JudgePreset, presets
+from judging.backends.presets import GROUPS, JudgePreset, presets, public_price
 from judging.catalog import changes
 from judging.catalog.access import (
     is_used_elsewhere,
@@ -34,6 +34,7 @@ from judging.worker.endpoints import key_refusal, serves_key, settings_of
 from studies.models import Membership, Study
 from studies.selectors import get_study
 from studies.services.studies import forbids_providers, record
+from studies.statements import clock
 
 PER_PAGE = 20
 _TAKES = {
@@ -108,7 +109,9 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
         messages.success(request, f"Judge “{judge.name}” is added. Test it before you use it.")
         return redirect("judging:judge", slug, judge.pk)
     chosen = presets().get(preset)
+    price = public_price(chosen.base_url, chosen.model) if chosen else None
     context |= {
+        "price_remark": price.remark(clock.now().date()) if price else "",
         "preset": chosen,
         "takes": [(_TAKES[name], word) for name, word in chosen.takes.items()] if chosen else [],
         "preset_groups": _preset_groups(user),

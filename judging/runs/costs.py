@@ -270,8 +270,7 @@ def remarks_on(run: JudgeRun) -> tuple[str, ...]:
     refusals = refused(
         judge.model, frozenset(name for name, is_wanted in wanted.items() if is_wanted)
     )
-    price = [f"{judge.name}: {judge.price_remark}"] if judge.price_remark else []
-    return (*refusals, *price)
+    return (*refusals, *filter(None, [judge.named_price_remark]))
 
 
 @dataclass(frozen=True)

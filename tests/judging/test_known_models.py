@@ -19,7 +19,7 @@ from judging.backends.presets import presets, public_price
 from judging.models import Judge
 from judging.runs.judges import add_judge, store_judge
 from studies.statements import clock
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 
 READ = date(2026, 11, 18)
@@ -97,6 +97,17 @@ def test_a_judge_keeps_the_day_of_its_price(monkeypatch):
     assert "1 January 2020" in entered.price_remark
     store_judge(entered, {"price_input": Decimal(2)})
     assert (entered.price_day, entered.price_remark) == (today, "")
+
+
+@pytest.mark.django_db
+def test_the_page_that_adds_a_judge_marks_an_old_price_of_a_preset():
+    study = make_study()
+    client = sign_in(study)
+    page = f"/studies/{study.slug}/judges/available/add/?preset="
+
+    assert "▲ The price is of 13 May 2024" in client.get(f"{page}gpt-4o-2024-05-13").text
+    assert "▲ The price" not in client.get(f"{page}openai").text
+    assert "128,000 tokens" in client.get(f"{page}gpt-4o-2024-05-13").text
 
 
 @pytest.mark.django_db

@@ -6,6 +6,7 @@ import numpy.typing as npt
 from analysis.data.arrays import CHOICES, MISSING, Dataset, Floats, RunData
 from analysis.data.verdicts import Ints, people_verdicts, run_options, run_verdicts
 from analysis.report.article import (
+    FEWER_FEATURES,
     ArticleData,
     ArticleRun,
     ByCertainty,
@@ -39,6 +40,7 @@ def count_article(data: Dataset, threshold: int | None = None) -> ArticleData:
         single=single,
         variables=list(dict.fromkeys(n for rows in data.personas.values() for n, _ in rows)),
         slug="" if "pooled_from" in data.study.source else data.study.slug,
+        fewer_features=FEWER_FEATURES.get(data.study.source.get("name", "")),
         is_simulated=data.study.is_simulated,
         threshold=threshold,
     )

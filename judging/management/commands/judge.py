@@ -357,5 +357,6 @@ def _words(run: JudgeRun, probe: costs.Probe) -> str:
         f"Option probabilities: {probe.probabilities}.",
         f"Structured output: {probe.form}.",
         f"Left: {probe.left:,} judgments, about {probe.tokens:,} tokens, {probe.time}, {money}.",
+        *(f"Note: {remark}" for remark in costs.remarks_on(run)),
     ]
     return "\n".join(lines)

@@ -95,6 +95,8 @@ class Command(BaseCommand):
                 f"{cost.texts:,} arguments about {cost.items:,} items, about {cost.tokens:,} "
                 f"tokens: {price}. Nothing was asked."
             )
+            for remark in cost.remarks:
+                self.stdout.write(f"Note: {remark}")
             return
         job = request_arguments(
             study_id=study.pk,

@@ -103,3 +103,5 @@ class Command(BaseCommand):
             f"{cost.proposals} requests for rules and {cost.applications} to apply them, about "
             f"{cost.tokens:,} tokens. Expected cost: {price}."
         )
+        if cost.remark:
+            self.stdout.write(f"Note: {cost.remark}")

@@ -52,6 +52,8 @@ class Command(BaseCommand):
                     f"{found.questions:,} questions, about {found.tokens:,} tokens: {money}. "
                     "Nothing was asked."
                 )
+                for remark in found.remarks:
+                    self.stdout.write(f"Note: {remark}")
                 return
             campaign = start_campaign(
                 study_id=study.pk, plan=plan, change=True, enqueue=not options["inline"]
