@@ -365,11 +365,10 @@ def few_kinds(found: ReportJson) -> Text:
 
 
 def _so_far(found: ReportJson, kind: str) -> Text:
-    of = clusters_of(found, kind)
-    count, who = Quantity("count", of, of.n), effective_people(found)
+    of, who = clusters_of(found, kind), effective_people(found)
     if kind == "people" and who:
-        return clause("people ({count} so far, {who})", count=count, who=who)
-    return clause("{kind} ({count} so far)", kind=Words(kind), count=count)
+        return clause("people ({of.size} so far, {who})", of=of, who=who)
+    return clause("{kind} ({of.size} so far)", kind=Words(kind), of=of)
 
 
 def sensitivity_of(report: ReportJson) -> str:

@@ -128,7 +128,7 @@ def _estimand(name: str, people: ReportJson, difference: ReportJson, path: str) 
     if effective is not None and effective < FULL_SHARE * difference["clusters"]["people"]:
         of = clusters_of(difference, "people", path)
         yield say(
-            "Some of the {x.n} gave many more answers than others, so they count as {x}.",
+            "Some of the {x.of} gave many more answers than others, so they count as {x}.",
             x=Quantity("number", of, effective, f"{path}.people_effective"),
         )
 
