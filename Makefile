@@ -64,7 +64,7 @@ lint-rest:
 
 # Biome is one program, which npm fetches; who has no npm leaves scripts and styles to those who have.
 lint-scripts:
-	@if command -v npx >/dev/null; then npx --yes @biomejs/biome@2.6.8 ci --error-on-warnings static extras; \
+	@if command -v npx >/dev/null; then npx --yes @biomejs/biome@2.6.8 ci --error-on-warnings static extras thirdperson; \
 	  else echo "There is no npx here: JavaScript and CSS were not checked." >&2; fi
 
 bench: .venv/.dev  ## whole answers, in turn with a bare Django view and the last release or AGAINST=commit (10 minutes)

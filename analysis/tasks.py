@@ -6,7 +6,7 @@ Pages queue these tasks, so modules that compute are imported when a task runs.
 from analysis.exports import study_export
 from analysis.lifecycle import storage
 from analysis.lifecycle.storage import report_folder
-from analysis.models import Audit, Comparison, Export, Report
+from analysis.models import Comparison, Export, Report
 from studies.file_storage.storage import remove_drafts
 from studies.jobs.retry import tidy_jobs
 from studies.jobs.shared_tasks import shared_task
@@ -35,20 +35,11 @@ def compare_items(comparison_id: int) -> None:
 
 
 @shared_task
-def audit_items(audit_id: int) -> None:
-    """Audit the items of a study; safe to run twice."""
-    from analysis.audit import job
-
-    job.audit_queued(audit_id=audit_id)
-
-
-@shared_task
 def tidy_report_jobs() -> None:
     """Restart jobs that a killed worker left behind; delete expired exports and old drafts."""
     from analysis.disagreements import comparisons
 
     comparisons.delete_unused()
-    tidy_jobs(Audit, audit_items)
     tidy_jobs(Comparison, compare_items)
     tidy_jobs(Report, build_report, folder_of=report_folder)
     tidy_jobs(Export, write_export, folder_of=storage.export_folder)

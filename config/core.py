@@ -29,7 +29,6 @@ CORE = Extra(
         "analysis:": "report",
         "disagreements:": "report",
         "exports:": "exports",
-        "audit:": "items",
         "studies:detail": "overview",
         "studies:launch": "overview",
     },
@@ -59,7 +58,7 @@ CORE = Extra(
     events=(
         Placed("annotation.prolific.launch.publication:follow_state", at="state"),
         Placed("annotation.services.capacity:quota_in_step", at="seats"),
-        Placed("analysis.audit.job:audit_for", at="imported"),
+        Placed("annotation.services.preset_quota:balance_groups", at="created"),
     ),
     probes=("judging.bias.probe_choices:OWN",),
     protocols=("judging.protocols.usual:OWN",),
@@ -92,8 +91,6 @@ CORE = Extra(
         Placed("judging.pages.workbench:judge_cards", at="cards"),
         Placed("judging.pages.workbench:judge_needs", at="needs"),
         Placed("analysis.pages.workbench:report_needs", at="needs"),
-        Placed("analysis.audit.job:items_task", at="tasks"),
-        Placed("analysis.audit.job:opening_checks", at="launch_checks"),
         Placed("analysis.pages.workbench:reports_mark", at="marks"),
     ),
     navigation=(
@@ -102,6 +99,5 @@ CORE = Extra(
         "annotation.researchers.workbench:annotator_pages",
         "judging.pages.workbench:run_pages",
         "analysis.pages.workbench:report_pages",
-        "analysis.pages.workbench:audit_page",
     ),
 )

@@ -16,11 +16,6 @@ _STUDIES = [
     path(
         "<slug:slug>/items/<str:key>/", view("analysis.pages.disagreement_views:item"), name="item"
     ),
-    path(
-        "<slug:slug>/items/<str:key>/note/",
-        view("analysis.pages.disagreement_views:save_note"),
-        name="item-note",
-    ),
 ]
 
 urlpatterns = [

@@ -42,6 +42,8 @@ class Extra:
     # One sentence: what a study gets, and who needs it.
     summary: str
     group: Group
+    # Names of extras of earlier versions that are part of it.
+    former: Sequence[str] = ()
 
     analyses: Mapping[str, str] | None = None
     """Names of analyses that a plan can list, with their titles."""
@@ -63,7 +65,8 @@ class Extra:
     do before items are removed. At `related`, `kinds_of_copies`: other
     studies that belong with one. At `rights`: what a member has given
     out. At `locked_settings`: settings that can no longer change. At
-    `seen_items`: which items somebody or a model has seen."""
+    `seen_items`: which items somebody or a model has seen. At `identities`: ids of people on
+    other platforms that are deleted with those of Prolific."""
     files: Entries = ()
     """Files that are written. At `kinds`: a kind of stored files, with their retention. At `study`:
     a file of a study as a folder. At `report`, `article`: files next to a report. At `bundle`,
@@ -73,23 +76,24 @@ class Extra:
     """A table that can be exported. At `formats`: a format of tables. At `folders`: an export that
     is a folder."""
     parts: Entries = ()
-    """A fragment or link on a page of the core. At `studies`, `person_pages`, `item`,
-    `report`, `campaign`: where it stands. At `main`, `sign_in`, `administration`: a link outside
-    studies. At `item_preview`: how an item is shown to researchers."""
+    """A fragment or link on a page of the core. At `studies`, `person_pages`, `item`, `item_page`,
+    `report`, `campaign`, `import`: where it stands. At `main`, `sign_in`, `administration`: a link
+    outside studies. At `item_preview`: how an item is shown to researchers."""
     seat_rules: Entries = ()
     """Who gets which items. At `versions`: items that one annotator must not get together. At
     `same_items`: items that an annotator must get."""
     events: Entries = ()
     """What follows when something happens. At `ended`: an annotator ended. At `arrived`: somebody
     arrived. At `imported`: items were imported. At `state`: a study's
-    state changed. At `seats`: the seats of a study change."""
+    state changed. At `seats`: the seats of a study change. At `created`: a study was created from a
+    preset."""
     steps: Entries = ()
     """What participants meet: a step before the items. At `questions`: what is asked with every
     item. At `notes`: a note on the last page. At `again`: items that are shown a second time."""
     recruiting: Entries = ()
-    """What recruiting on Prolific offers. At `actions`, `pages`: a command's action and a part of a
-    page. At `trials`: a trial of a launch. At `settling`, `follow_ups`: where one approves and
-    pays."""
+    """What recruiting offers, mostly on Prolific. At `actions`, `pages`: a command's action and a
+    part of a page. At `trials`: a trial of a launch. At `settling`, `follow_ups`: where one
+    approves and pays. At `platforms`: other platforms that send people, and how they go back."""
     runs: Entries = ()
     """How runs are answered. At `deliveries`: another way than by requests of workers. At
     `observers`: what watches runs and requests while workers ask, such as a tracer."""
@@ -107,7 +111,8 @@ class Extra:
     of a report."""
     readers: Entries = ()
     """Data of a design for the analysis. At `words`: what researchers' pages show of answers. At
-    `item_sets`: items that the page of disagreements can show."""
+    `item_sets`, `notes`: items that the page of disagreements can show, and what is noted on
+    them."""
     workbench: Entries = ()
     """What a study's pages show now, as a function of the study. At `marks`, `tasks`, `needs`,
     `cards`, `launch_parts`, `launch_routes`, `launch_checks`: where. At `column_NAME`: cells of the
@@ -127,7 +132,17 @@ class Extra:
         return any(asked) or bool(self.chapters or self.readers)
 
 
-_NO_ENTRIES = {"name", "title", "summary", "group", "analyses", "reasons", "addresses", "sections"}
+_NO_ENTRIES = {
+    "name",
+    "title",
+    "summary",
+    "group",
+    "former",
+    "analyses",
+    "reasons",
+    "addresses",
+    "sections",
+}
 KINDS = tuple(field.name for field in fields(Extra) if field.name not in _NO_ENTRIES)
 CORE = "core"
 
@@ -168,6 +183,16 @@ def extras_for_studies() -> dict[str, Extra]:
 
 
 @cache
+def _renamed() -> dict[str, str]:
+    return {former: name for name, extra in extras().items() for former in extra.former}
+
+
+def current_name(name: str) -> str:
+    """What an extra that an earlier version had is called now."""
+    return _renamed().get(name, name)
+
+
+@cache
 def of_installation() -> frozenset[str]:
     """Names of those that are on in every study."""
     return frozenset(name for name, extra in extras().items() if not extra.is_for_studies)
@@ -175,7 +200,7 @@ def of_installation() -> frozenset[str]:
 
 def extras_of_new_studies() -> list[str]:
     """Names of those that are on in a study that is created."""
-    wanted = settings.EXTRAS_OF_NEW_STUDIES
+    wanted = [*map(current_name, settings.EXTRAS_OF_NEW_STUDIES)]
     return [name for name in extras_for_studies() if name in wanted or wanted == ["all"]]
 
 

@@ -5,7 +5,8 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 
-def update_from_before(label: str, name: str = "0001_initial") -> None:
+def update_from_before(label: str, *names: str) -> None:
     """Migrate an extra whose tables are there, as an earlier version made them for others."""
-    MigrationRecorder(connection).record_unapplied(label, name)
+    for name in names or ("0001_initial",):
+        MigrationRecorder(connection).record_unapplied(label, name)
     call_command("migrate", label, verbosity=0)

@@ -55,7 +55,7 @@ LEFT_OUT = {
     "asks a model at once": r"judging:test-judge",
     "changes nothing": r"people:text-preview|studies:providers-decide",
     "needs data that this study does not have": r"people:invitations|"
-    r"judging:(extend|go-on)|audit|"
+    r"judging:(extend|go-on)|"
     r"exports:(again|delete|stale)|"
     r"people:(release|person|faulty-items)|studies:(items|team-(remove|hand-over))|analysis:",
     "needs data of an extra": "|".join(filter(None, (each.NEEDS_DATA for each in access()))) or "$",

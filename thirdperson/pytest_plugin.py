@@ -16,9 +16,11 @@ CheckJudge = Callable[..., dict[str, Any]]
 def thirdperson_check(tmp_path: Path) -> CheckJudge:
     """A function of a file and options of `thirdperson check`; returns its result as a dictionary.
 
-    It fails the test with the verdict's sentence if the judge is not trusted, or with the reason if
-    the file cannot be read. Labels that do not decide yet fail only with `inconclusive="fail"`.
+    It fails the test with the verdict's sentence if the judge is not trusted, with `--against` if a
+    judge got worse, or with the reason if the file cannot be read. Labels that do not decide yet
+    fail only with `inconclusive="fail"`.
     """
+    from thirdperson.check.against import WORSE
     from thirdperson.check.command import INCONCLUSIVE, NOT_TRUSTED, USAGE, check
 
     def run(file: str | Path, *options: str, inconclusive: str = "pass") -> dict[str, Any]:
@@ -30,7 +32,10 @@ def thirdperson_check(tmp_path: Path) -> CheckJudge:
             pytest.fail(errors.getvalue().strip(), pytrace=False)
         found: dict[str, Any] = json.loads(out.getvalue())
         failing = {NOT_TRUSTED, *([INCONCLUSIVE] if inconclusive == "fail" else [])}
-        if code in failing:
+        against = found.get("against", {})
+        if against.get("result") == WORSE:
+            pytest.fail(f"{WORSE}: {against['sentence']}", pytrace=False)
+        if found["exit_code"] in failing:
             pytest.fail(f"{found['verdict']}: {found['sentence']}", pytrace=False)
         return found
 

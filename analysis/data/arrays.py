@@ -331,6 +331,8 @@ class Dataset:
     # Additions of rare designs, by their name in `inputs_hash`.
     extras: Mapping[str, Extra] = field(default_factory=dict)
     answers_are_sets: bool = False  # whether a tie says that either response could be right
+    # The language of the participants' pages, if nobody reviewed its translation.
+    unreviewed: str = ""
     people_are_fixed: bool = False  # whether the verdict is about these annotators only, as a panel
     ties: TiePolicy = "exclude"  # what a tied vote is, as `majority_vote` takes it
     epsilon: float = EPSILON  # how much less than a person a judge may agree with people
@@ -430,6 +432,8 @@ class Dataset:
         digest = hashlib.sha256()
         feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
         feed(digest, "attention", self.attention)
+        if self.unreviewed:
+            feed(digest, "unreviewed translation", self.unreviewed)
         if self.recruiting:
             feed(digest, "recruiting", asdict(self.recruiting))
         if self.flagged:

@@ -56,6 +56,7 @@ from studies.prompts import wording_in
 from studies.selectors import item_languages
 from studies.services.extras import turned_on_at
 from studies.services.settings import READ_OTHERWISE
+from studies.services.translations import unreviewed_language
 from studies.texts.normalisation import canonical
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     plans, at = keeper(), then.at if then else None
     planned = plans.read(study, [item.key for item in items], at=at) if plans else PlanAndData()
     runs, probes, left_out = runs_of(study, position, items, then=then)
+    people = people_by_state(study, then)
     data = Dataset(
         study=_study_facts(study, planned.plan),
         items=items,
@@ -161,7 +163,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         repeats=_repeats(rows),
         attention=attention_of(study, raters, then),
         flagged=flagged_of(study, raters, then),
-        people=people_by_state(study, then),
+        people=people,
         recruiting=_recruiting(study) if view.is_empty else None,
         promised=promised_of(study, then),
         not_counted=not_counted(study, excluded_people=len(excluded), then=then),
@@ -183,6 +185,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         set_aside_raters=aside_raters,
         set_aside=aside if aside is not None and len(aside) else None,
         answers_are_sets=study.offers_either,
+        unreviewed=unreviewed_language(study) if people else "",
     )
     if not view.is_empty:
         data = narrowed(data, view)

@@ -14,6 +14,8 @@ from studies.extra import Kind
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from django.contrib.auth.models import User
+
     from studies.models import Study
 
 USUAL_FRAMING = OBSERVER
@@ -120,6 +122,20 @@ class PlanKeeper(Protocol):
         asked: Mapping[str, str],
     ) -> dict[str, Any]:
         """The plan, departures from it, and the mark of each analysis by its code."""
+        ...
+
+    def freeze(
+        self,
+        study: Study,
+        *,
+        judges: Sequence[Mapping[str, str]],
+        hypotheses: str,
+        user: User | None,
+    ) -> FrozenPlan:
+        """Freeze a plan with the study's own values and the usual analyses of these runs.
+
+        Raises `AnalysisError`, also if there is a plan.
+        """
         ...
 
     def effects(self, slug: str, *, bootstrap: int) -> list[dict[str, Any]]:

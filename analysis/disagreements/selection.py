@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 from django.db.models import Count, F, Q, QuerySet
 
 from analysis.data.item_comparisons import ItemVerdicts, mark_of
-from analysis.models import ComparedItem, Comparison, ItemNote
+from analysis.disagreements.notes import notes_of
+from analysis.models import ComparedItem, Comparison
 from studies.extra import Kind
 from studies.models.studies import Study
 from studies.prompts import BANDS
@@ -113,7 +114,6 @@ def step_of(certainty: float | None) -> int:
 
 
 _LOWEST, _HIGHEST = 1, 100
-WITH_NOTE = "*"
 
 
 @dataclass(frozen=True)
@@ -293,11 +293,8 @@ def _filter_by(
     if chosen.feature:
         key, _, value = chosen.feature.partition("=")
         rows = rows.filter(features__contains=mark_of(key, value))
-    if chosen.tag:
-        notes = ItemNote.objects.filter(study=comparison.study_id)
-        if chosen.tag != WITH_NOTE:
-            notes = notes.filter(tags__name=chosen.tag)
-        rows = rows.filter(item__in=notes.values("item"))
+    if chosen.tag and (notes := notes_of(comparison.study)):
+        rows = rows.filter(item__in=notes.items(comparison.study, chosen.tag))
     if chosen.among:
         found, value = _item_set(chosen)
         items = found.items(comparison.study, value) if found else None

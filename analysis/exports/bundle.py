@@ -27,6 +27,7 @@ from analysis.exports.columns import EXPLAINED_COLUMNS, Column
 from analysis.exports.table_files import (
     ExportTableFile,
     OnRows,
+    added_format,
     sha256_of,
     suffix_of,
     to_json,
@@ -191,10 +192,10 @@ def _write_part(
         "jsonl": folder / "jsonl" / f"{name}.jsonl",
         "csv": folder / "csv" / f"{name}.csv",
     }
-    if also == "parquet":
-        paths["parquet"] = folder / "data" / name / f"{name}.parquet"
-    elif also:
-        paths[also] = folder / also / f"{name}.{suffix_of(also)}"
+    if also:
+        added = added_format(also)
+        place = added.folder.format(table=name) if added else ""
+        paths[also] = folder / (place or also) / f"{name}.{suffix_of(also)}"
     rows = write_table(table, paths, on_rows)
     files = {
         kind: DescribedFile(

@@ -15,7 +15,6 @@ from analysis.exports.rows import (
     annotation_table,
     annotator_table,
     judgment_table,
-    note_table,
     version_table,
 )
 from analysis.exports.table_files import MORE_FORMATS, ExportTableFile, OnRows
@@ -24,7 +23,7 @@ from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.extra import Kind
 from studies.models.studies import Study
 
-_PLAIN = ("jsonl", "csv", "parquet", "xlsx")
+PLAIN = ("jsonl", "csv", "xlsx")
 # A name, a colon, and what a row is. “all” is a folder; the others are single files.
 LABELS = {
     "all": "Everything, as one zip file: all tables, their description, the report and checksums",
@@ -33,7 +32,6 @@ LABELS = {
     "aggregates": "Aggregates: majorities, one row per item and rater",
     "versions": "Model versions: one row per run, version of the model and hour",
     "anchors": "Anchors: one row per answer to an item that a run asked again",
-    "notes": "Notes: one row per item with a note or tags of researchers",
     "annotators": "Annotators: one row per annotator",
     "items": "Items: in a format that you can import again",
 }
@@ -221,7 +219,7 @@ def is_folder(what: str) -> bool:
 def formats_of() -> dict[str, tuple[str, ...]]:
     """The available exports with their formats, the default first."""
     general = [each.name for each in MORE_FORMATS if each.is_general]
-    own = dict.fromkeys(LABELS, _PLAIN) | {
+    own = dict.fromkeys(LABELS, PLAIN) | {
         each.name: each.formats for each in (*MORE, *MORE_FOLDERS)
     }
     return {
@@ -260,8 +258,6 @@ def _table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
             return ExportTableFile(
                 what, shape, lambda: columns.in_columns(aggregate_rows(study), shape)
             )
-        case "notes":
-            return ExportTableFile(what, columns.ITEM_NOTES, lambda: note_table(study))
         case "versions":
             return ExportTableFile(what, columns.VERSIONS, lambda: version_table(study))
         case "anchors":

@@ -191,12 +191,6 @@ EXPLAINED_COLUMNS = _columns("""
     kind    text text, integer or number.
     meaning text What it holds; of a run, how it asked.
 """)
-ITEM_NOTES = _columns("""
-    item_id    text The item's id.
-    tags       json The tags that researchers gave the item.
-    note       text What researchers noted on it.
-    changed_at time When note or tags were last changed, UTC, to the minute.
-""")
 WITHHELD_ITEMS = _columns("""
     id           text The item's id.
     split        text main is judged and counted, left_out no longer.

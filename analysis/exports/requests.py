@@ -163,7 +163,6 @@ def labels(study: Study | None = None) -> dict[str, str]:
 _FORMAT_LABELS = {
     "jsonl": "JSON Lines",
     "csv": "CSV",
-    "parquet": "Parquet",
     "xlsx": "Excel (XLSX)",
     "json": "JSON",
     "toml": "TOML",

@@ -26,7 +26,6 @@ from analysis.data.item_comparisons import run_aggregates
 from analysis.data.item_texts import ItemTexts, item_texts
 from analysis.data.judgment_rows import anchor_rows, judgment_rows, version_rows
 from analysis.exports.columns import ANCHORS, ANNOTATIONS, JUDGMENTS, VERSIONS, in_columns, names
-from analysis.models import ItemNote
 from studies.exporters.items import may_redistribute
 from studies.models.studies import Study
 
@@ -287,22 +286,3 @@ def version_table(study: Study) -> Iterator[dict[str, Any]]:
 def anchor_table(study: Study) -> Iterator[dict[str, Any]]:
     """Replies can quote items, so they are exported only if the items may be."""
     return in_columns(_coarse_rows(study, anchor_rows(study)), ANCHORS)
-
-
-def note_table(study: Study) -> Iterator[dict[str, Any]]:
-    """One row per item with a note or a tag, by item, without authors."""
-    notes = (
-        ItemNote.objects.filter(study=study)
-        .select_related("item")
-        .prefetch_related("tags")
-        .order_by("item__key")
-    )
-    for note in notes.iterator(chunk_size=_ITEMS_PER_READ):
-        tags = [tag.name for tag in note.tags.all()]
-        if note.text or tags:
-            yield {
-                "item_id": note.item.key,
-                "tags": tags,
-                "note": note.text or None,
-                "changed_at": to_the_minute(note.changed_at),
-            }

@@ -4,11 +4,11 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,7 @@ from studies.models.studies import Study
 ExportRow = dict[str, Any]
 OnRows = Callable[[int], object]
 
-# Rows per write and per Parquet row group: enough to compress well, few enough to fit in memory.
-_BATCH = 1_000
-_GROUP = 5_000
+BATCH = 1_000  # rows per write
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,8 @@ class ExportFormat:
 
     It is offered for every table that is offered as CSV, or if not `is_general` only for tables
     that name it. `write` opens a file and yields what takes its rows; `suffix` ends the file's
-    name. `missing` says what must be installed first, and how; empty if nothing.
+    name. `missing` says what must be installed first, and how; empty if nothing. A bundle has its
+    file of a table in the `folder`, which may name the {table}; empty: in one of the format's name.
     """
 
     name: str
@@ -85,6 +84,7 @@ class ExportFormat:
     write: TableWriter
     is_general: bool = True
     missing: Callable[[], str] = lambda: ""
+    folder: str = ""
 
 
 MORE_FORMATS: Kind[ExportFormat] = Kind("exports", "formats")
@@ -146,7 +146,7 @@ def _put_rows(table: ExportTableFile, paths: Mapping[str, Path]) -> Iterator[int
             open_files.enter_context(_writer(format)(table, path)) for format, path in paths.items()
         ]
         rows = table.rows()
-        while batch := list(islice(rows, _BATCH)):
+        while batch := list(islice(rows, BATCH)):
             columns = TableBatch(table, batch)
             for put in puts:
                 put(columns)
@@ -226,80 +226,7 @@ def _csv_column(values: Iterable[Any], kind: ColumnKind, decimal: str) -> Iterab
     return values if kind in ("time", "json", "integer", "number") else csv_cells(values)
 
 
-@contextmanager
-def _parquet(table: ExportTableFile, path: Path) -> Iterator[Put]:
-    import pyarrow
-    import pyarrow.parquet
-
-    types = {
-        "text": pyarrow.string(),
-        "json": pyarrow.string(),
-        "integer": pyarrow.int64(),
-        "number": pyarrow.float64(),
-        "boolean": pyarrow.bool_(),
-        "time": pyarrow.timestamp("s", tz="UTC"),
-    }
-    schema = pyarrow.schema(
-        [
-            pyarrow.field(column.name, types[column.kind], metadata={"meaning": column.meaning})
-            for column in table.columns
-        ],
-        metadata={"pandas": to_json(_for_pandas(table.columns))},
-    )
-    kinds = [column.kind for column in table.columns]
-    waiting: list[TableBatch] = []
-    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-
-        def flush() -> None:
-            columns = zip(*(batch.columns for batch in waiting), strict=True)
-            arrays = [
-                _array(chain.from_iterable(parts), type, kind)
-                for parts, type, kind in zip(columns, schema.types, kinds, strict=True)
-            ]
-            writer.write_batch(pyarrow.record_batch(arrays, schema=schema))
-            waiting.clear()
-
-        def put(batch: TableBatch) -> None:
-            waiting.append(batch)
-            if len(waiting) * _BATCH == _GROUP:
-                flush()
-
-        yield put
-        if waiting and table.columns:
-            flush()
-
-
-def _array(values: Iterable[Any], type: Any, kind: ColumnKind) -> Any:
-    import pyarrow
-
-    if kind == "time":
-        return pyarrow.array(list(values), pyarrow.string()).cast(type)
-    if kind == "boolean":
-        values = (_TRUTHS.get(value, value) for value in values)
-    return pyarrow.array(list(values), type)
-
-
-_TRUTHS = {"true": True, "false": False}
-
-
-def _for_pandas(columns: Sequence[Column]) -> dict[str, Any]:
-    """Metadata that lets pandas read integer and boolean columns with missing values.
-
-    Without it, pandas turns integers into floats and booleans into objects.
-    """
-    nullable = {"integer": ("int64", "Int64"), "boolean": ("bool", "boolean")}
-    nullable_columns = [
-        {
-            "name": column.name,
-            "field_name": column.name,
-            "pandas_type": nullable[column.kind][0],
-            "numpy_type": nullable[column.kind][1],
-            "metadata": None,
-        }
-        for column in columns
-        if column.kind in nullable
-    ]
-    return {"index_columns": [], "column_indexes": [], "columns": nullable_columns}
+TRUTHS = {"true": True, "false": False}
 
 
 @contextmanager
@@ -311,7 +238,7 @@ def _xlsx(table: ExportTableFile, path: Path) -> Iterator[Put]:
         def put(batch: TableBatch) -> None:
             kinds = (column.kind for column in table.columns)
             columns = (
-                (_TRUTHS.get(value, value) for value in values) if kind == "boolean" else values
+                (TRUTHS.get(value, value) for value in values) if kind == "boolean" else values
                 for kind, values in zip(kinds, batch.columns, strict=True)
             )
             sheet.rows(zip(*columns, strict=True))
@@ -325,7 +252,6 @@ _WRITERS: dict[str, TableWriter] = {
     "jsonl": _json_lines,
     "json": _json_array,
     "csv": csv_writer(),
-    "parquet": _parquet,
     "xlsx": _xlsx,
 }
 

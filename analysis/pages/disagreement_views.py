@@ -1,18 +1,16 @@
 """Pages for disagreements, and for one item."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from analysis.data.item_answers import (
     answers_to,
@@ -27,11 +25,10 @@ from analysis.data.item_answers import (
 )
 from analysis.data.item_comparisons import find_run, labelled, runs_to_compare
 from analysis.data.item_texts import items_by_id
-from analysis.disagreements import comparisons
 from analysis.disagreements.comparisons import comparison_for, stored_for
+from analysis.disagreements.notes import WITH_NOTE, ItemNotes, WrittenNote, notes_of
 from analysis.disagreements.selection import (
     LISTINGS,
-    WITH_NOTE,
     PatternFact,
     Selection,
     among_words,
@@ -44,7 +41,8 @@ from analysis.disagreements.selection import (
     scatter_of,
     sizes,
 )
-from analysis.models import ComparedItem, Comparison, ItemNote
+from analysis.models import ComparedItem, Comparison
+from studies.extra import Kind
 from studies.jobs.retry import job_status
 from studies.models.studies import Membership, Study
 from studies.pages.listing import find_items, role_of
@@ -62,9 +60,8 @@ _CSV_HEADER = (
     "annotators_certainty",
     "judge",
     "judge_certainty",
-    "tags",
-    "note",
 )
+_CSV_NOTES = ("tags", "note")
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class DisagreementLine:
 
     row: ComparedItem
     item: Any
-    note: ItemNote | None
+    note: WrittenNote | None
     reasons: Any = None
 
     @property
@@ -116,8 +113,10 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
     if not comparison.edition:
         return render(request, "analysis/disagreements.html", context)
     rows = rows_of(comparison, chosen)
+    notes = notes_of(study)
     if request.GET.get("format") == "csv":
-        return csv_response(f"{study.slug}-disagreements", _CSV_HEADER, _csv_rows(rows))
+        header = (*_CSV_HEADER, *(_CSV_NOTES if notes else ()))
+        return csv_response(f"{study.slug}-disagreements", header, _csv_rows(rows, notes))
     found = cells(comparison, chosen)
     counted = sizes(found)
     total = count_of(comparison, found, chosen)
@@ -137,13 +136,14 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
         "listings": _listings(counted, chosen, has_judge=run is not None),
         "scatter": scatter_of(listed(found, chosen), chosen),
         "total": total,
-        "lines": _lines(page, run.pk if run else None),
+        "lines": _lines(page, run.pk if run else None, notes),
         "has_before": has_before,
         "has_after": has_after,
         "first": page[0].key if page else "",
         "last": page[-1].key if page else "",
         "choices": _choices(comparison),
-        "tags": comparisons.tags_of(study),
+        "has_notes": bool(notes),
+        "tags": notes.tags(study) if notes else [],
         "with_note": WITH_NOTE,
         "among": among_words(study, chosen),
         "without_among": chosen.query(among=""),
@@ -203,29 +203,29 @@ def _choices(comparison: Comparison) -> dict[str, Any]:
     return comparison.choices | {"features": features}
 
 
-def _lines(rows: Iterable[ComparedItem], run_id: int | None) -> list[DisagreementLine]:
+def _lines(
+    rows: Iterable[ComparedItem], run_id: int | None, notes: ItemNotes | None
+) -> list[DisagreementLine]:
     """Rows with items, notes and reasons. Items deleted meanwhile are left out."""
     rows = list(rows)
     ids = [row.item for row in rows]
     items = items_by_id(ids)
-    found = {
-        note.item_id: note
-        for note in ItemNote.objects.filter(item__in=ids).prefetch_related("tags")
-    }
+    written = notes.on_items(ids) if notes else {}
     reasons = reasons_on(ids, run_id)
     return [
-        DisagreementLine(row, items[row.item], found.get(row.item), reasons.get(row.item))
+        DisagreementLine(row, items[row.item], written.get(row.item), reasons.get(row.item))
         for row in rows
         if row.item in items
     ]
 
 
-def _csv_rows(rows: Any) -> Iterator[list[Any]]:
+def _csv_rows(rows: Any, notes: ItemNotes | None) -> Iterator[list[Any]]:
     after = ""
     while part := list(rows.filter(key__gt=after)[:_CSV_AT_ONCE]):
         after = part[-1].key
-        for line in _lines(part, None):
+        for line in _lines(part, None, notes):
             row = line.row
+            text, tags = line.note or ("", ())
             yield [
                 row.key,
                 row.topic,
@@ -235,8 +235,7 @@ def _csv_rows(rows: Any) -> Iterator[list[Any]]:
                 row.people_certainty,
                 row.judge,
                 row.judge_certainty,
-                ", ".join(tag.name for tag in line.note.tags.all()) if line.note else "",
-                line.note.text if line.note else "",
+                *((", ".join(tags), text) if notes else ()),
             ]
 
 
@@ -255,51 +254,36 @@ class Walk:
     next: str
 
 
+@dataclass(frozen=True)
+class ItemPart:
+    """A part of the page of an item: `template` with `context` of the item as `part`."""
+
+    name: str
+    template: str
+    context: Callable[[Any], Mapping[str, Any]]
+
+
+ITEM_PARTS: Kind[ItemPart] = Kind("parts", "item_page")
+
+
 @require_GET
 @login_required
 def item(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """Show an item with every annotator's answer and every judge's judgment."""
-    study = get_study(request.user, slug)
-    return render(request, "analysis/item.html", _item_context(request, study, key))
+    return item_page(request, get_study(request.user, slug), key)
 
 
-@require_POST
-@login_required
-def save_note(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Store the note and tags, or show the page again with the input and its faults."""
-    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    found = get_item(study, key)
-    text = request.POST.get("text", "").replace("\r\n", "\n")
-    tags = comparisons.read_tags(request.POST.get("tags", ""))
-    given = request.POST.get("version", "")
-    version = int(given) if given.isdecimal() and len(given) < 9 else 0
-    faults = {"tags": comparisons.fault_of_tags(tags), "text": ""}
-    if len(text) > comparisons.NOTE_LENGTH:
-        faults["text"] = f"Use at most {comparisons.NOTE_LENGTH:,} characters for the note"
-    if not any(faults.values()):
-        try:
-            comparisons.save_note(
-                study,
-                found.pk,
-                found.key,
-                text=text,
-                tags=tags,
-                version=version,
-                user=cast(User, request.user),
-            )
-        except comparisons.NoteChanged:
-            faults["text"] = (
-                "Somebody else changed the note while you were writing. Read it above the form, "
-                "then save again to replace it"
-            )
-        else:
-            messages.success(request, "Note and tags saved.")
-            address = reverse("studies:item", args=[slug, key])
-            query = request.GET.urlencode()
-            return redirect(f"{address}?{query}#note" if query else f"{address}#note")
-    entered = {"text": text, "tags": request.POST.get("tags", "")}
+def item_page(
+    request: HttpRequest,
+    study: Study,
+    key: str,
+    *,
+    entered: Mapping[str, str] | None = None,
+    faults: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    """The page of an item; with `faults` of what was `entered`, by the id of its field."""
     context = _item_context(request, study, key) | {"entered": entered, "faults": faults}
-    return render(request, "analysis/item.html", context, status=422)
+    return render(request, "analysis/item.html", context, status=422 if faults else 200)
 
 
 def _item_context(request: HttpRequest, study: Study, key: str) -> dict[str, Any]:
@@ -309,7 +293,6 @@ def _item_context(request: HttpRequest, study: Study, key: str) -> dict[str, Any
     )
     runs = runs_on(found)
     shown = Paginator(runs, _RUNS_PER_PAGE).get_page(request.GET.get("judges_page"))
-    note = comparisons.note_on(found.pk)
     majority = majority_on(found)
     setting, prompt = prompt_to_a_judge(found)
     return {
@@ -325,13 +308,7 @@ def _item_context(request: HttpRequest, study: Study, key: str) -> dict[str, Any
         "readings": with_readings(found, list(shown)),
         "setting": setting,
         "prompt": prompt,
-        "note": note,
-        "entered": {
-            "text": note.text if note else "",
-            "tags": ", ".join(tag.name for tag in note.tags.all()) if note else "",
-        },
-        "faults": {},
-        "known_tags": comparisons.tags_of(study),
+        "parts": [(part.template, part.context(found)) for part in ITEM_PARTS.of(study)],
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
         "walk": _walk(study, found.key, request.GET),
     }

@@ -5,7 +5,6 @@ import json
 import shutil
 import zipfile
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
@@ -21,6 +20,8 @@ from analysis.report.rules import MORE_PAGES, PLOTLY
 from analysis.report.table_files import read_item_rows
 from studies.file_storage.storage import Stored
 
+# In templates/analysis/report/document.html.
+PLOTLY_PLACE = b"<!-- plotly -->"
 # Of a page without scripts, whose pictures are inside it.
 _STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -83,19 +84,22 @@ def scripted_page(
 ) -> HttpResponse:
     """A stored page, with plotly as a file that comes later and that browsers keep.
 
-    Inside the page, as in a file on a disk, it would double what has to arrive before a reader can
-    open a chapter. Pages of older versions, which cannot wait for it, stay as they are.
+    Pages of older versions have it inside, and stay as they are.
     """
     html = page.read_bytes()
     if study:
         html = with_way_back(html, study)
-    inside = b"<script>%b</script>" % (settings.BASE_DIR / "static" / PLOTLY).read_bytes()
-    if b"whenPlotlyIsThere" in html and inside in html:
-        html = html.replace(inside, f'<script async src="{static(PLOTLY)}"></script>'.encode())
-        address = request.build_absolute_uri(static(PLOTLY))
-        html = html.replace(b"script-src ", f"script-src {address} ".encode(), 1)
-        policy = policy.replace("script-src ", f"script-src {address} ")
+    if PLOTLY_PLACE in html:
+        html, policy = with_plotly(request, html, policy)
     return own_page(html, policy)
+
+
+def with_plotly(request: HttpRequest, html: bytes, policy: str) -> tuple[bytes, str]:
+    """The page and its policy with plotly, which draws over the still pictures."""
+    html = html.replace(PLOTLY_PLACE, f'<script async src="{static(PLOTLY)}"></script>'.encode())
+    address = request.build_absolute_uri(static(PLOTLY))
+    html = html.replace(b"script-src ", f"script-src {address} ".encode(), 1)
+    return html, policy.replace("script-src ", f"script-src {address} ")
 
 
 def own_page(html: bytes, policy: str = _STYLED) -> HttpResponse:

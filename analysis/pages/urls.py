@@ -1,4 +1,4 @@
-"""Addresses of reports, exports, audits and disagreements."""
+"""Addresses of reports, exports and disagreements."""
 
 from django.urls import include, path
 
@@ -46,19 +46,12 @@ _EXPORTS = [
     path("<str:public_id>/again/", view("analysis.pages.export_views:again"), name="again"),
     path("<str:public_id>/delete/", view("analysis.pages.export_views:delete"), name="delete"),
 ]
-_AUDIT = [
-    path("", view("analysis.pages.audit_views:findings"), name="findings"),
-    path("status/", view("analysis.pages.audit_views:status"), name="status"),
-    path("again/", view("analysis.pages.audit_views:again"), name="again"),
-    path("accept/", view("analysis.pages.audit_views:accept_finding"), name="accept"),
-]
 _DISAGREEMENTS = [
     path("", view("analysis.pages.disagreement_views:disagreements"), name="list"),
     path("status/", view("analysis.pages.disagreement_views:status"), name="status"),
 ]
 urlpatterns = [
     path("studies/<slug:slug>/disagreements/", include((_DISAGREEMENTS, "disagreements"))),
-    path("studies/<slug:slug>/audit/", include((_AUDIT, "audit"))),
     path("studies/<slug:slug>/reports/", include((_REPORTS, "analysis"))),
     path("studies/<slug:slug>/exports/", include((_EXPORTS, "exports"))),
 ]

@@ -1,4 +1,4 @@
-"""Contributions of audits, reports and exports to a study's pages."""
+"""Contributions of reports and exports to a study's pages."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -63,12 +63,6 @@ def report_pages(study: Study) -> list[SectionPage]:
         SectionPage(
             "report", "Another view", reverse("analysis:view", args=[study.slug]), once="report"
         ),
-    ]
-
-
-def audit_page(study: Study) -> list[SectionPage]:
-    return [
-        SectionPage("items", "Audit", reverse("audit:findings", args=[study.slug]), once="items")
     ]
 
 

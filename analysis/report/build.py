@@ -213,6 +213,7 @@ def _study(data: Dataset) -> Json:
         "question": study.question,
         "perspective": "own" if study.asks_own_answers else "persona",
         "language": study.language,
+        **({"unreviewed_translation": data.unreviewed} if data.unreviewed else {}),
         "item_languages": list(study.item_languages),
         "simulated": study.is_simulated,
         "allow_tie": study.allow_tie,

@@ -1,12 +1,14 @@
 """The figures of a report, each with a title that states what it shows.
 
 Figures are made from report.json as figures of plotly, which refuses a property or a value that it
-does not know. The page draws them in the browser, with their numbers as tables below.
+does not know. A page has them as still pictures, over which plotly draws in the app, with their
+numbers as tables below.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +55,12 @@ class Panel:
     height: int
     drawing: "go.Figure"
     marks: Mapping[str, Any] | None = None
+
+    @cached_property
+    def plot(self) -> Mapping[str, Any]:
+        """The drawing as plotly writes it, which copies all of it: the page and files share one."""
+        plot: Mapping[str, Any] = self.drawing.to_plotly_json()
+        return plot
 
 
 @dataclass(frozen=True)
@@ -380,7 +388,7 @@ def plots_json(figures: Iterable[Figure]) -> str:
     from plotly.io.json import to_json_plotly
 
     plots = {
-        name: {**drawn.drawing.to_plotly_json(), "marks": drawn.marks}
+        name: {**drawn.plot, "marks": drawn.marks}
         for figure in figures
         for name, drawn in figure.plots
     }
@@ -392,8 +400,10 @@ def write_figures(figures: Sequence[Figure], folder: Path) -> None:
 
     Pictures of them are drawn by matplotlib, because plotly itself needs a browser for that.
     """
+    from plotly.io.json import to_json_plotly
+
     folder.mkdir(parents=True)
     for figure in figures:
         for name, drawn in figure.plots:
-            text = drawn.drawing.to_json(pretty=True, engine=ENGINE)
+            text = to_json_plotly(drawn.plot, pretty=True, engine=ENGINE)
             (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -20,7 +20,7 @@ from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import Figure, plots_json
 from analysis.report.quantities import Text, bare
 from analysis.report.registration import mark_of
-from analysis.report.rules import PLOTLY, parts_of
+from analysis.report.rules import parts_of
 from analysis.report.section import (
     ReportJson,
     ReportPage,
@@ -151,7 +151,6 @@ def render_html(
         ),
         "style": _file("css/report.css"),
         "script": _script(),
-        "plotly": _file(PLOTLY),
         "policy": content_security_policy(),
         "how_to_read": f"{HIGH} {CONDITIONAL}",
         "links": links,
@@ -271,7 +270,6 @@ def render_document(
     """Render a page other than a report as one file with the same style and script.
 
     `template` extends “analysis/report/document.html”; names of downloaded files start with `slug`.
-    Without figures, the drawing script is left out.
     """
     shared = {
         "report": {},  # only single reports mark tables by their plan
@@ -282,7 +280,7 @@ def render_document(
         "policy": content_security_policy(),
     }
     if figures:
-        shared |= {"plots": _in_script(plots_json(figures)), "plotly": _file(PLOTLY)}
+        shared["plots"] = _in_script(plots_json(figures))
     return render_to_string(template, shared | context)
 
 
@@ -290,19 +288,15 @@ def render_document(
 def content_security_policy() -> str:
     """The page's policy:
 
-    run its own two scripts, identified by hash, and load nothing else. In the app the script may
-    request more rows of items. Inline styles are allowed because plotly writes them; they cannot
-    send data anywhere.
+    run its own script, identified by its hash, and load nothing else. In the app the script may
+    request more rows of items. Inline styles are allowed because plotly writes them there; they
+    cannot send data anywhere.
     """
-    hashes = " ".join(f"'sha256-{_sha256(text)}'" for text in (_script(), _file(PLOTLY)))
+    digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
         "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
     )
-
-
-def _sha256(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 @cache

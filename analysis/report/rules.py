@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from analysis.report.section import OwnPage, Section
 
 
-# The script that draws figures, below static/: of the version that the package plotly writes for.
+# The script that draws figures in the app, below static/: of the version for which the package
+# plotly writes them.
 PLOTLY = "vendor/plotly/plotly-basic-4.1.1.min.js"
 
 LEVEL = 0.05  # of tests, after adjustment

@@ -5,10 +5,12 @@ from typing import Any
 
 from django import template
 from django.utils.html import escape, format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from analysis.report import registration, words
+from analysis.report.figures import Panel
 from analysis.report.sentences import Text, at
+from analysis.report.stills import CannotDraw, still
 from analysis.report.tables import Cell, ShownTable
 from studies.money import format_cost
 
@@ -27,6 +29,15 @@ def pack_last(context: Mapping[str, Any], shown: ShownTable) -> str:
     if shown.packed:
         context["packed"].append(shown)
     return ""
+
+
+@register.filter
+def still_picture(panel: Panel) -> SafeString:
+    """The plot as an SVG element; empty if it has marks that only plotly draws."""
+    try:
+        return mark_safe(still(panel.plot))  # noqa: S308  written by a library of XML
+    except CannotDraw:
+        return SafeString("")
 
 
 # What the heading of a table means, in a sentence that its tooltip shows.

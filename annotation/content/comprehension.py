@@ -45,7 +45,7 @@ class QuestionText:
 
 def standard_questions(study: Study) -> list[QuestionText]:
     """Questions about the standard instructions, in the language of the study."""
-    with translation.override(study.language):
+    with translation.override(study.page_language):
         if study.asks_own_answers:
             return [_for_yourself(), *([] if study.allow_tie else [_back(study)]), _distressing()]
         return [_perspective(study), _too_little(study), _back(study), _no_traps(), _distressing()]

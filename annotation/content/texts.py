@@ -25,6 +25,7 @@ from studies.models import Item, Study, Task
 from studies.models.added_settings import consent_sentences
 from studies.money import format_money
 from studies.prompts import BANDS, Band, Wording, base_of, own_bands, wording_in
+from studies.texts.languages import isolated
 from studies.texts.markdown import render_markdown
 from studies.texts.normalisation import digest
 
@@ -146,8 +147,10 @@ def consent_text(study: Study) -> ConsentText:
             "own": render_markdown(own),
             "added": consent_sentences(study),
             "ai_policy": render_markdown(study.ai_policy),
-            "pay": format_money(study.reward, study.currency),
-            "pay_per_hour": format_money(study.reward * 60 / study.minutes, study.currency),
+            "pay": isolated(format_money(study.reward, study.currency)),
+            "pay_per_hour": isolated(
+                format_money(study.reward * 60 / study.minutes, study.currency)
+            ),
         },
     )
     terms = {name: getattr(study, name) for name in TERMS}

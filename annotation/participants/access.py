@@ -22,6 +22,7 @@ from annotation.seats.flow import ACTIVE, code_for, step_of, warning_time
 from annotation.seats.item_statements import annotator_of
 from annotation.services.endings import extensions_left
 from annotation.services.identities import note_same_browser
+from annotation.services.other_platforms import WayBack, is_on_prolific, way_back_of
 from studies.models import Study
 from studies.pages.signed_in import signed_in
 from studies.selectors import studies_for
@@ -53,6 +54,10 @@ class Deadline:
     @property
     def iso(self) -> str:
         return self.expires_at.astimezone(dt.UTC).isoformat()
+
+    @property
+    def is_on_prolific(self) -> bool:
+        return is_on_prolific(self.annotator)
 
     @property
     def may_extend(self) -> bool:
@@ -190,7 +195,7 @@ def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
     @wraps(view)
     def wrapper(request: HttpRequest, slug: str, **kwargs: object) -> HttpResponse:
         study = _study_for(request, slug)
-        with translation.override(study.language):
+        with translation.override(study.page_language):
             return view(request, study, **kwargs)
 
     return _uncached(wrapper)
@@ -216,7 +221,7 @@ def participant_page(
             if annotator is None:
                 study = _study_for(request, slug)
                 return no_identity(request, study, is_first_page=False)
-            with translation.override(annotator.study.language):
+            with translation.override(annotator.study.page_language):
                 with_agreed_terms(annotator)
                 request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
                 try:
@@ -279,15 +284,24 @@ def no_identity(
         "has_codes": study.annotators.exclude(resume_code=None).exists(),
     }
     status = 429 if wait else 403 if is_other_device else 400
-    with translation.override(study.language):
+    with translation.override(study.page_language):
         response = render(request, "annotation/endings/no_id.html", context, status=status)
     if wait:
         response.headers["Retry-After"] = str(60 * wait)
     return response
 
 
-def closed(request: HttpRequest, study: Study, annotator: Annotator | None = None) -> HttpResponse:
-    """Say that the study is closed; an annotator who had started gets this ending's code."""
+def closed(
+    request: HttpRequest,
+    study: Study,
+    annotator: Annotator | None = None,
+    *,
+    way_back: WayBack | None = None,
+) -> HttpResponse:
+    """Say that the study is closed; an annotator who had started gets this ending's code.
+
+    `way_back` is that of somebody who has not started.
+    """
     template = {Study.State.CLOSED: "closed", Study.State.PAUSED: "paused"}.get(
         Study.State(study.state), "not_open"
     )
@@ -298,25 +312,55 @@ def closed(request: HttpRequest, study: Study, annotator: Annotator | None = Non
         "study": study,
         "annotator": annotator,
         "waits": waits,
-        **code_context(study, code, annotator),
+        **code_context(study, code, annotator, Ending.CLOSED, way_back=way_back),
     }
-    return render(request, f"annotation/endings/{template}.html", context, status=403)
+    response = render(request, f"annotation/endings/{template}.html", context, status=403)
+    return with_way_back(response, context["way_back"])
 
 
-def took_part(request: HttpRequest, study: Study) -> HttpResponse:
+def took_part(
+    request: HttpRequest, study: Study, *, way_back: WayBack | None = None
+) -> HttpResponse:
     """Say that annotators of a related study cannot take part, and how to return the place."""
     code = code_for(study_id=study.pk, ending=Ending.INELIGIBLE)
-    context = {"study": study, **code_context(study, code)}
-    return render(request, "annotation/endings/ineligible.html", context, status=403)
+    context = {"study": study, **code_context(study, code, way_back=way_back)}
+    response = render(request, "annotation/endings/ineligible.html", context, status=403)
+    return with_way_back(response, way_back)
 
 
-def code_context(study: Study, code: str, annotator: Annotator | None = None) -> dict[str, str]:
+def code_context(
+    study: Study,
+    code: str,
+    annotator: Annotator | None = None,
+    ending: Ending | None = None,
+    *,
+    way_back: WayBack | None = None,
+) -> dict[str, Any]:
     """A completion code, and the platform address where it is entered.
 
-    An annotator who came from the platform enters it there, however others enter now.
+    An annotator who came from Prolific enters it there, however others enter now. One whom another
+    platform sent goes back there after the `ending`.
     """
+    if annotator and ending and way_back is None:
+        way_back = way_back_of(annotator, ending)
+    if way_back is not None:
+        return {"code": way_back.code, "platform_url": "", "way_back": way_back}
     on_platform = code and (
         study.entry == Study.Entry.PROLIFIC
         or ProlificIdentity.objects.filter(annotator=annotator).exclude(study_id="").exists()
     )
-    return {"code": code, "platform_url": f"{_PLATFORM}?cc={code}" if on_platform else ""}
+    return {
+        "code": code,
+        "platform_url": f"{_PLATFORM}?cc={code}" if on_platform else "",
+        "way_back": None,
+    }
+
+
+def with_way_back(response: HttpResponse, way_back: WayBack | None) -> HttpResponse:
+    """Let the page send a form to the platform, if that is the way back."""
+    if way_back is not None and way_back.form_hosts:
+        hosts = " ".join(f"https://{host}" for host in way_back.form_hosts)
+        response.policy_changes = {  # type: ignore[attr-defined]
+            "form-action": f"'self' {hosts}"
+        }
+    return response

@@ -13,6 +13,7 @@ from django.utils import translation
 
 from studies.file_storage.storage import StorageUnreachable
 from studies.models import Study
+from studies.texts.languages import page_language
 
 _RETRY_SECONDS = 5
 _BELOW_A_STUDY = re.compile(r"/s/([-\w]+)/")
@@ -39,7 +40,7 @@ def _page(request: HttpRequest, template: str, status: int, **more: Any) -> Http
     is_below = _BELOW_A_STUDY.match(request.path_info) is not None
     unknown = translation.get_language_from_request(request) if is_below else "en"
     language = study.language if study else unknown
-    with translation.override(language):
+    with translation.override(page_language(language)):
         context = {"study": study, "language": language, **more}
         return render(request, template, context, status=status)
 

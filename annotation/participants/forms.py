@@ -19,10 +19,11 @@ from annotation.models import Assignment, ComprehensionQuestion, DemographicQues
 from studies.models import Study, Task
 from studies.pages.responses import whole_number
 from studies.prompts import BANDS, band_of
+from studies.texts.languages import isolated
 
 # Letters of the responses on a page; in names and ids in lower case.
 LETTERS = "abcde"
-_PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
+_PERCENT = re.compile(r"(\d{1,3})\s*[%\u066a]?")
 _MAX_ACTIVE_MS = 24 * 3600 * 1000
 _SALT = "annotation.assignment"
 _LEVELS = frozenset(band.slug for band in BANDS)
@@ -327,7 +328,7 @@ class AboutForm(ParticipantForm):
         super().__init__(*args, **kwargs)
         for question in questions:
             unanswered = _("Answer “%(question)s”, or select “Prefer not to say”")
-            message = unanswered % {"question": question.label}
+            message = unanswered % {"question": isolated(question.label)}
             self.fields[f"attr_{question.key}"] = forms.ChoiceField(
                 label=question.label,
                 choices=question.choices(),

@@ -132,7 +132,7 @@ def unsaved_item(
     order = order_shown(item)
     added = added_forms(study) if not (order or item.has_advice) else []
     form = AnswerForm(study=study, task=item.task, options=len(order or ()), added=added)
-    with translation.override(study.language):
+    with translation.override(study.page_language):
         context = {
             **item_context(item=item, shown_first=Side.R1, form=form, number=number, order=order),
             "preview": steps_of(study),

@@ -19,6 +19,7 @@ from jinja2 import ChainableUndefined, Environment
 from markupsafe import Markup
 
 from studies.templatetags.visible_controls import visible
+from studies.texts.languages import isolated
 from studies.texts.markdown import render_markdown
 
 # Studies have texts and addresses of their own; those that were used least are forgotten.
@@ -51,7 +52,7 @@ def environment(**options: Any) -> Environment:
         "static": cache(static),  # looks the name's hash up each time
         "url": address,
     }
-    jinja.filters |= {"date": defaultfilters.date, "visible": visible}
+    jinja.filters |= {"date": defaultfilters.date, "isolated": isolated, "visible": visible}
     return jinja
 
 

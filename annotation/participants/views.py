@@ -34,6 +34,7 @@ from annotation.participants.access import (
     step_url,
     study_page,
     took_part,
+    with_way_back,
 )
 from annotation.participants.added_steps import NOTES, STEPS
 from annotation.participants.forms import AboutForm, ConsentForm, FeedbackForm
@@ -318,9 +319,15 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         "keeps_pay": code_ending(annotator) != ending,
         "notes": _notes(annotator) if ending == Ending.COMPLETED else [],
         "debrief": render_markdown(study.debrief),
-        **code_context(study, completion_code(annotator) if confirmed else "", annotator),
+        **code_context(
+            study,
+            completion_code(annotator) if confirmed else "",
+            annotator,
+            code_ending(annotator),
+        ),
     }
-    return render(request, f"annotation/endings/{ending}.html", context)
+    response = render(request, f"annotation/endings/{ending}.html", context)
+    return with_way_back(response, context["way_back"])
 
 
 def _notes(annotator: Annotator) -> list[tuple[str, Mapping[str, Any]]]:

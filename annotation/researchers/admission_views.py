@@ -12,19 +12,20 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.text import slugify
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.errors import InvitationError, PlacesError, QuotaError
-from annotation.models import DemographicQuestion, Invitation, RelatedStudy
+from annotation.models import Invitation, RelatedStudy
 from annotation.seats.capacity import SeatCapacity, places_of
 from annotation.seats.quotas import (
     QuotaQuestion,
     have_entered,
     is_sentence,
+    questions_of,
     seen_questions,
     set_about_questions,
 )
+from annotation.seats.ready_questions import NAMES, READY, value_for
 from annotation.services.admission import (
     ids_in,
     invite,
@@ -80,37 +81,6 @@ _MOST_OPTIONS = 40
 _FIELDS = ("key", "label", "options", "sentence")
 _KEY = re.compile(r"[-a-zA-Z0-9_]{1,40}")
 
-# Questions that studies often balance, with the names of Prolific's filters.
-READY: dict[str, FormRow] = {
-    "gender": {
-        "key": "gender",
-        "label": "What is your gender?",
-        "options": "Woman\nMan\nNon-binary",
-    },
-    "age": {
-        "key": "age",
-        "label": "How old are you?",
-        "options": "18–29\n30–44\n45–59\n60 or older",
-    },
-    "politics": {
-        "key": "politics",
-        "label": "Generally speaking, what do you consider yourself?",
-        "options": "Democrat\nRepublican\nIndependent",
-    },
-    "education": {
-        "key": "education",
-        "label": "What is the highest level of education that you completed?",
-        "options": "No formal education\nSecondary school\nVocational training\nBachelor’s degree\n"
-        "Master’s degree or higher",
-    },
-}
-NAMES = {
-    "gender": "gender",
-    "age": "age",
-    "politics": "political affiliation",
-    "education": "education",
-}
-
 
 @require_http_methods(["GET", "POST"])
 @login_required
@@ -128,7 +98,8 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
         seen = request.POST.get("seen", now)
         rows = arranged(read_rows(request.POST, "question", _FIELDS, most=_MOST_QUESTIONS), action)
         if action == "add" or action.removeprefix("add-") in READY:
-            rows.append(READY.get(action.removeprefix("add-"), dict.fromkeys(_FIELDS, "")))
+            ready = READY.get(action.removeprefix("add-"))
+            rows.append(_row(ready) if ready else dict.fromkeys(_FIELDS, ""))
         if action == "save":
             try:
                 set_about_questions(
@@ -172,7 +143,7 @@ def _use(
     try:
         set_about_questions(
             study_id=study.pk,
-            questions=_read(study, [*rows, *(READY[key] for key in keys)]),
+            questions=_read(study, [*rows, *(_row(READY[key]) for key in keys)]),
             seen=seen,
             user=cast(User, request.user),
         )
@@ -183,15 +154,17 @@ def _use(
 
 
 def _stored_rows(study: Study) -> list[FormRow]:
-    return [
-        {
-            "key": question.key,
-            "label": question.label,
-            "options": "\n".join(option["label"] for option in question.options),
-            "sentence": question.sentence,
-        }
-        for question in study.demographic_questions.all()
-    ]
+    return [_row(question) for question in questions_of(study)]
+
+
+def _row(question: QuotaQuestion) -> FormRow:
+    options = "\n".join(question.options.values())
+    return {
+        "key": question.key,
+        "label": question.label,
+        "options": options,
+        "sentence": question.sentence,
+    }
 
 
 def _read(study: Study, rows: Sequence[FormRow]) -> list[QuotaQuestion]:
@@ -202,7 +175,7 @@ def _read(study: Study, rows: Sequence[FormRow]) -> list[QuotaQuestion]:
         labels = lines(row["options"])
         _check(number, row["label"], labels)
         _check_sentence(number, row.get("sentence", ""))
-        key = row["key"] or _name(row["label"], {question.key for question in found})
+        key = row["key"] or value_for(row["label"], {question.key for question in found})
         if not _KEY.fullmatch(key):
             raise QuotaError(f"Question {number} has no usable name. Remove it and add it again.")
         if any(question.key == key for question in found):
@@ -210,7 +183,7 @@ def _read(study: Study, rows: Sequence[FormRow]) -> list[QuotaQuestion]:
         known = {o["label"]: o["value"] for o in stored[key].options} if key in stored else {}
         values: dict[str, str] = {}
         for label in labels:
-            values[known.get(label) or _name(label, {*values, *known.values()})] = label
+            values[known.get(label) or value_for(label, {*values, *known.values()})] = label
         found.append(QuotaQuestion(key, row["label"], values, row.get("sentence", "")))
     return found
 
@@ -237,14 +210,6 @@ def _check_sentence(number: int, sentence: str) -> None:
             f"Question {number}: write {{answer}} in place of the answer, in a sentence of up to "
             f"200 letters, for example “The person is {{answer}}.”"
         )
-
-
-def _name(label: str, taken: set[str]) -> str:
-    """A short unused name for exports, made of the words on the page."""
-    base = slugify(label).replace("-", "_")[:36] or "option"
-    names = [base, *(f"{base}_{number}" for number in range(2, 1000))]
-    reserved = {*taken, DemographicQuestion.PREFER_NOT_TO_SAY}
-    return next(name for name in names if name not in reserved)
 
 
 _MOST_PLACES = 1_000

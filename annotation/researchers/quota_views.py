@@ -19,7 +19,6 @@ from django.views.decorators.http import require_http_methods
 from annotation.errors import QuotaError
 from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.launch.launch import balance_by_groups, may_balance
-from annotation.researchers.admission_views import NAMES
 from annotation.seats.capacity import SeatCapacity, places_of, shared_out
 from annotation.seats.quotas import (
     Quota,
@@ -29,6 +28,7 @@ from annotation.seats.quotas import (
     seen_plan,
     set_quotas,
 )
+from annotation.seats.ready_questions import NAMES
 from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.money import format_money

@@ -45,6 +45,7 @@ from annotation.services.identities import (
     identity_hash,
     identity_hashes,
 )
+from annotation.services.other_platforms import is_on_prolific
 from studies.extra import Kind
 from studies.models import Study
 from studies.services.accounts.sign_ins import Limit
@@ -323,7 +324,7 @@ def enter(
         with transaction.atomic():
             # A list vouches for its ids.
             is_known = is_vouched_for or study.entry != Study.Entry.PROLIFIC
-            known, is_new = _arrive(
+            known, is_new = arrive(
                 study,
                 identity_hash=identity_hash(pid),
                 first_answer_by=None if is_known else flow.limit(),
@@ -336,7 +337,7 @@ def enter(
     elif not (is_vouched_for or known.pk == bound_to or _was_seen(known, session_id)):
         raise OtherDevice(f"annotator {known.pk} is known by another browser and session")
     _keep_session(known, session_id)
-    return _resume_on_return(known, study)
+    return resume_on_return(known, study)
 
 
 def enter_by_link(
@@ -355,12 +356,12 @@ def enter_by_link(
         is_second_press = study.annotators.filter(resume_code=fresh_code).exists()
         if address and study.state == Study.State.OPEN and not is_second_press:
             count_start(study, address)
-        return _arrive(study, resume_code=fresh_code or random_code(10))[0]
+        return arrive(study, resume_code=fresh_code or random_code(10))[0]
     code = resume_code.strip().upper()
     known = Annotator.objects.filter(study=study, resume_code=code).first()
     if known is None:
         raise EntryRefused("no annotator of this study has this resume code")
-    return _resume_on_return(known, study)
+    return resume_on_return(known, study)
 
 
 @transaction.atomic
@@ -379,7 +380,7 @@ def resume(*, annotator_id: int) -> Annotator:
 
 
 @transaction.atomic(savepoint=False)
-def _arrive(
+def arrive(
     study: Study, *, first_answer_by: dt.datetime | None = None, **identity: str
 ) -> tuple[Annotator, bool]:
     """The annotator, and whether this created them or a second tab at the same moment."""
@@ -428,14 +429,14 @@ def _keep_session(annotator: Annotator, session_id: str) -> None:
             identity.save(update_fields=["session_ids"])
 
 
-def _resume_on_return(annotator: Annotator, study: Study) -> Annotator:
+def resume_on_return(annotator: Annotator, study: Study) -> Annotator:
     """Let an annotator whose time ran out continue, if that takes nothing from others.
 
     On Prolific, an annotator whose time ran out during the work is told first: they may no longer
     be paid.
     """
     unbound = (
-        study.entry != Study.Entry.PROLIFIC
+        not is_on_prolific(annotator)
         or annotator.started_at is None
         or flow.lost_place_unanswered(annotator)
     )

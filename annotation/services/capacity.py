@@ -12,6 +12,7 @@ from annotation.models import QuotaGroup
 from annotation.seats import flow
 from annotation.seats.capacity import needed_places, shared_out
 from annotation.seats.quotas import Quota, have_entered, set_quotas
+from annotation.services.preset_quota import planned_places
 from studies.models import Study
 from studies.services.settings import save_settings
 from studies.services.studies import lock_study, record
@@ -20,10 +21,12 @@ from studies.services.studies import lock_study, record
 def quota_in_step(study: Study) -> Callable[[], None]:
     """What to do after a change of seats: scale the quota groups if they had just enough places.
 
+    Before the first items, those of a preset are enough for the planned items.
+
     Groups with other totals, and those that annotators have entered, stay as they are.
     """
     groups = list(study.quota_groups.all())
-    before = needed_places(study)
+    before = needed_places(study) or planned_places(study)
     if not before or sum(group.target for group in groups) != before or have_entered(study):
         return lambda: None
 

@@ -1,6 +1,7 @@
 """Platform ids of annotators, the keyed hash that stays, and the deletion of ids."""
 
 import re
+from collections.abc import Callable
 
 from django.conf import settings
 from django.db import transaction
@@ -16,6 +17,7 @@ from annotation.models import (
     ProlificStudy,
     ProlificSubmission,
 )
+from studies.extra import Kind
 from studies.models import Study
 from studies.services.studies import lock_study, record
 
@@ -23,6 +25,8 @@ _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PROLIFIC = re.compile(r"[0-9a-f]{24}")
 _SALT, _EMAIL_SALT = "annotation.identity", "annotation.invited"
 _ERASED = "erased-"
+# Deletes ids of other platforms of a locked study and returns the number of annotators.
+FORGETTING: Kind[Callable[[Study], int]] = Kind("holdings", "identities")
 
 
 def identity_hash(pid: str) -> str:
@@ -115,6 +119,8 @@ def purge_identities(*, study_id: int) -> int:
     submissions.delete()
     Invitation.objects.filter(study=study).delete()
     purged, _ = ProlificIdentity.objects.filter(annotator__study=study).delete()
+    # Also of extras that are off: they keep their rows.
+    purged += sum(forget(study) for forget in FORGETTING)
     if purged:
         record(study, "identities purged", people=purged)
     return purged

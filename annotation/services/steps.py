@@ -11,6 +11,7 @@ from annotation.models import Annotator, AnnotatorEvent, ComprehensionAnswer, De
 from annotation.seats import assignment, flow, quotas
 from annotation.seats.assignment import is_doubtful
 from annotation.services.endings import expire_due
+from annotation.services.other_platforms import is_on_prolific
 from studies.models import Study
 
 State = Annotator.State
@@ -167,7 +168,7 @@ def _screen(annotator: Annotator) -> None:
         flow.move(annotator, State.SCREENED, surplus=True)
     elif quotas.reserve(annotator):
         flow.move(annotator, State.SCREENED)
-    elif annotator.study.entry == Study.Entry.PROLIFIC:
+    elif is_on_prolific(annotator):
         annotator.works_surplus = True
         annotator.save(update_fields=["works_surplus"])
         flow.move(annotator, State.SCREENED, surplus=True)

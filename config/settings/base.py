@@ -4,6 +4,8 @@ from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from django.core.exceptions import ImproperlyConfigured
+
 from config import private_files
 from config.env import (
     address,
@@ -53,6 +55,10 @@ CSRF_TRUSTED_ORIGINS = env.list(
 
 # Extras that this installation does not have, although they are in the folder.
 EXTRAS_LEFT_OUT = env("EXTRAS_LEFT_OUT", cast=words, default=[])
+if _unknown := sorted({*EXTRAS_LEFT_OUT}.difference(NAMES)):
+    raise ImproperlyConfigured(
+        f"EXTRAS_LEFT_OUT: there is no extra “{_unknown[0]}”. Use names of: {', '.join(NAMES)}."
+    )
 EXTRAS = [name for name in NAMES if name not in EXTRAS_LEFT_OUT]
 _packages = outside_extras()
 # Manifests of the core, of the extras and of packages outside, each with its package.

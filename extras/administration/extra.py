@@ -5,12 +5,17 @@ from studies.extra import Extra, Placed
 EXTRA = Extra(
     name="administration",
     title="Administration",
-    summary="Pages for superusers, activity of studies, backups, the doctor, the documentation.",
+    summary=(
+        "Pages for superusers, activity of studies, backups, the doctor, the documentation, "
+        "spans for OpenTelemetry and figures for Prometheus."
+    ),
     group="installation",
+    former=("telemetry",),
     addresses={
         "administration/": "urls",
         "admin/components/": "components_urls",
         "studies/<slug:slug>/activity/": "activity_urls",
+        "metrics": "telemetry.urls",
         "": "documentation.urls",
     },
     sections={"activity:": "settings"},
@@ -18,5 +23,6 @@ EXTRA = Extra(
         Placed("views:LINK", at="administration"),
         Placed("documentation.views:LINK", at="main"),
     ),
+    runs=(Placed("telemetry.spans:SPANS", at="observers"),),
     navigation=("activity:section_page",),
 )

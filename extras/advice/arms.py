@@ -19,6 +19,7 @@ from studies.services.items import seat_items, study_content_hash
 from studies.services.related_studies import AssociatedStudy
 from studies.services.studies import record
 from studies.services.whole_studies import copy_study
+from studies.texts.languages import page_language
 
 _LONGEST = f":{max(Arm.values, key=len)}"
 
@@ -156,7 +157,7 @@ def advice_of(item: Item, arm: str, rows: Sequence[Argument]) -> Mapping[str, st
     Responses are named by their first words, because each person sees them in another order.
     """
     begins = openings(item) or {}
-    with override(item.lang):
+    with override(page_language(item.lang)):
         if arm == Arm.CONSULTANCY:
             title = gettext("An AI model argues for one response")
             words = gettext(

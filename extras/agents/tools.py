@@ -33,6 +33,7 @@ from analysis.report.verdict.first_screen import verdict_of
 from api.requests import authenticate, count_request
 from api.v1.access import EDITOR, READ, VIEWER, WRITE, needs, problem_of, study_of
 from api.v1.routes.runs import NewRun
+from api.v1.routes.studies import PresetName
 from api.v1.serving import PREFIX, serve
 from config.documentation.pages import pages, text_of
 from extras.agents.models import Proposal, ProposalKind
@@ -265,7 +266,7 @@ def request_report(study: StudySlug) -> Any:
 @tool
 def create_study(
     title: Annotated[str, Field(min_length=1, max_length=200)],
-    preset: Literal["", "paper", "ties", "class", "pilot"] = "",
+    preset: PresetName = "",
 ) -> Any:
     """Create a draft of a study. Nobody can take part before a person opens it."""
     return _api("POST", "studies", {"title": title, "preset": preset})

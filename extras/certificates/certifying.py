@@ -10,19 +10,14 @@ import numpy as np
 
 from analysis.data.arrays import Dataset, Floats, RunData
 from analysis.data.dataset import load_dataset
+from analysis.data.domain import domain_of
 from analysis.data.item_texts import item_facts
 from analysis.data.verdicts import Ints, run_verdicts
 from analysis.errors import BadParameters
+from analysis.passports import NoSuchJudge, Passport
 from analysis.stats.comparison.sample_sizes import fewest_items
-from extras.certificates.facts import (
-    judge_description,
-    protocol_description,
-    readings_of,
-    reported_versions,
-    runs_behind,
-)
-from extras.certificates.passports import BY, NoSuchJudge, Passport
-from extras.certificates.signals import certifiable, domain_of, score, truth_of
+from extras.certificates.choices import BY
+from extras.certificates.signals import certifiable, score, truth_of
 from extras.certificates.statistics import POWER, labels_needed
 from extras.certificates.stats.certified_thresholds import (
     CertifiedThreshold,
@@ -31,6 +26,13 @@ from extras.certificates.stats.certified_thresholds import (
     fewest_at_start,
     one_per_cluster,
     starting_threshold,
+)
+from judging.models import JudgeRun
+from judging.runs.records import (
+    judge_description,
+    protocol_description,
+    readings_of,
+    reported_versions,
 )
 from studies.models.studies import Study
 from studies.services.studies import record
@@ -192,6 +194,14 @@ def run_of(study: Study, data: Dataset, wish: CertificateWish) -> RunData:
 
 def _names(study: Study, run: RunData) -> list[str]:
     return [*(row.public_id for row in runs_behind(study, run)), run.run]
+
+
+def runs_behind(study: Study, run: RunData) -> list[JudgeRun]:
+    """The stored runs of a judge, in order: one, or those of a jury."""
+    keys = run.parameters["runs"] if run.is_jury else [run.run]
+    rows = JudgeRun.objects.select_related("judge", "study", "wording")
+    runs = {row.key: row for row in rows.filter(study=study, key__in=keys)}
+    return [runs[key] for key in keys]
 
 
 def _seed(study: Study, wish: CertificateWish) -> int:

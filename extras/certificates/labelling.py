@@ -1,20 +1,31 @@
 """Label the items that a certificate allows, and leave the rest to people."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 from analysis.data.arrays import Dataset, RunData
 from analysis.data.dataset import load_dataset
+from analysis.data.domain import moved
 from analysis.data.verdicts import FAILURES, run_verdicts
+from analysis.passports import BadPassport, Passport, PassportError
 from extras.certificates import asking
 from extras.certificates.certifying import percent
 from extras.certificates.labels import Division, LabelRow
-from extras.certificates.passports import BadPassport, HasMoved, Passport, PassportError
-from extras.certificates.signals import certifiable, moved
+from extras.certificates.signals import certifiable
+from judging.runs.records import new_versions
 from studies.models.studies import Study
 
 _SIDES = ("r1", "r2", "tie")
+
+
+class HasMoved(PassportError):
+    """The judge, its prompt or the items differ from the certified ones."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("The certificate does not hold here. " + " ".join(reasons))
+        self.reasons = list(reasons)
 
 
 def check_judge(passport: Passport, judge: str) -> None:
@@ -33,8 +44,8 @@ def check_unmoved(study: Study, passport: Passport, *, data: Dataset) -> list[st
         reason
         for run, described in zip(runs, passport["judges"], strict=True)
         for reason in (
-            *asking.changes(run, passport),
-            *asking.new_versions(described, asking.versions_in(run)),
+            *asking.differences(run, described, passport),
+            *new_versions(described, asking.versions_in(run)),
         )
     ]
     if data.study.slug != passport["study"]["slug"] or not _same_items(study, passport):

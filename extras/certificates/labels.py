@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from analysis.data.item_texts import item_facts
-from extras.certificates.passports import Passport, PassportError
+from analysis.passports import Passport, PassportError
 from studies.exporters.tables import CsvWriter
 from studies.models.studies import Study
 from studies.services.related_studies import KindOfCopy

@@ -56,8 +56,8 @@ def _certify(job: Certificate, progress: JobProgress) -> Mapping[str, Any]:
 
 
 def _label(job: Labelling, progress: JobProgress) -> Mapping[str, Any]:
+    from analysis.passports import read_passport
     from extras.certificates.labelling import label
-    from extras.certificates.passports import read_passport
 
     progress(10, "Reading the study.")
     labels = label(job.certificate.study, read_passport(job.certificate.passport))

@@ -15,9 +15,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.errors import AnalysisError
+from analysis.passports import read_passport
 from extras.certificates.labels import COLUMNS, Division, LabelRow, route_rest
 from extras.certificates.models import BY, Certificate, Labelling
-from extras.certificates.passports import read_passport
 from extras.certificates.tasks import certify_judge, label_items
 from judging.selectors import labels_of
 from studies.errors import StudyError

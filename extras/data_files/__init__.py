@@ -1,4 +1,5 @@
 """Files that other programs open with labels:
 
-SPSS, Stata, Parquet for R, CSV for spreadsheets of other countries, and a codebook.
+SPSS, Stata, Parquet, CSV for spreadsheets of other countries, a codebook, and tasks of labelling
+programs.
 """

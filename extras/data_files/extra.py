@@ -4,12 +4,12 @@ from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="data_files",
-    title="Files for statistics programs",
-    summary=(
-        "Exports for SPSS, Stata, R and spreadsheets, with labels, a wide table and a codebook."
-    ),
+    title="Files for other programs",
+    summary="Exports for SPSS, Stata, R, Parquet, spreadsheets, Label Studio and Argilla.",
     group="files",
+    former=("labelling",),
     exports=(
+        Placed("parquet:PARQUET", at="formats"),
         Placed("formats:SPSS", at="formats"),
         Placed("formats:STATA", at="formats"),
         Placed("formats:PARQUET_R", at="formats"),
@@ -24,5 +24,7 @@ EXTRA = Extra(
         "other_shapes:WIDE",
         "other_shapes:RELIABILITY",
         "codebook:CODEBOOK",
+        "labelling:ARGILLA",
+        "labelling:LABEL_STUDIO",
     ),
 )

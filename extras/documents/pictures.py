@@ -71,7 +71,7 @@ def drawn(
 
     `width` is at least that of a row; pixels. Raises `CannotDraw` for unsupported marks.
     """
-    plots = [(panel.title, panel.drawing.to_plotly_json()) for panel in figure.panels]
+    plots = [(panel.title, panel.plot) for panel in figure.panels]
     columns = min(columns, len(plots))
     wide = max(width, NARROWEST * columns)
     with lettered() as fonts:

@@ -8,6 +8,7 @@ from datetime import datetime
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from analysis.data.frozen_plan import USUAL_FRAMING, Departure, FrozenPlan, PlanAndData
@@ -332,6 +333,24 @@ class DatabaseKeeper:
         from extras.frozen_plans.registration import of_plan
 
         return of_plan(study, report, analyses, asked)
+
+    def freeze(
+        self,
+        study: Study,
+        *,
+        judges: Sequence[Mapping[str, str]],
+        hypotheses: str,
+        user: User | None,
+    ) -> FrozenPlan:
+        from extras.frozen_plans.freezing import freeze_plan, usual_analyses
+
+        return freeze_plan(
+            study_id=study.pk,
+            user=user,
+            analyses=usual_analyses(study, judges),
+            judges=judges,
+            hypotheses=hypotheses,
+        )
 
     def effects(self, slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
         from extras.frozen_plans.deviation_list import effects_of_deviations

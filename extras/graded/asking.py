@@ -21,6 +21,7 @@ from extras.graded.models import (
 )
 from studies.models import Study, Task
 from studies.pages.responses import whole_number
+from studies.texts.languages import isolated
 from studies.texts.normalisation import storable
 
 # The number of the last score that a digit key can choose; 0 chooses 10.
@@ -152,7 +153,7 @@ class GradesForm:
         for n, (_key, name, _description) in enumerate(asked.criteria):
             if given[_criterion(n)] not in dict(_SIDES):
                 words = _("Select a response, or no difference, for “%(name)s”")
-                yield f"{_criterion(n)}-a", words % {"name": name}
+                yield f"{_criterion(n)}-a", words % {"name": isolated(name)}
         if asked.asks_reason:
             if len(given["reason"]) > LONGEST_REASON:
                 yield "reason", _("Shorten your reason to 300 characters")

@@ -19,7 +19,7 @@ from extras.graded.shown import counted_grades
 from studies.models import Item, Study
 
 _CHUNK = 2_000
-_FORMATS = ("jsonl", "csv", "parquet", "xlsx")
+_FORMATS = ("jsonl", "csv", "xlsx")
 _SIGN = {"r1": 1, "r2": -1}
 
 

@@ -363,7 +363,7 @@ def _table(study: Study, disclosure: Disclosure) -> ExportTableFile:
 
 SECOND_VISITS = ExportTable(
     "second-visits",
-    ("jsonl", "csv", "parquet", "xlsx"),
+    ("jsonl", "csv", "xlsx"),
     "Second visits: one row per item that a person answered again",
     _table,
 )

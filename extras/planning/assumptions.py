@@ -11,12 +11,15 @@ from analysis.errors import BadParameters
 from extras.planning.models import PowerForecast
 from extras.planning.tasks import compute_forecast
 from studies.jobs.models import WAITING
+from studies.jobs.queueing import queue
 from studies.jobs.runner import JobProgress, carry_out
 from studies.models.studies import Study
 from studies.services.studies import lock_study
 from studies.statements import clock
 
 DRAWS, SEED = 2000, 20240701
+# Among the what-ifs: as many items as these people answer.
+PEOPLE = 200
 # Larger studies are not simulated: their precision is clear from the interval.
 MOST_ANSWERS = 200_000
 RANGES: Mapping[str, tuple[float, float]] = {
@@ -160,7 +163,7 @@ def request_forecast(*, study_id: int, assumed: Assumptions, user: User | None) 
         heartbeat_at=clock.now(),
         finished_at=None,
     )
-    compute_forecast.delay_on_commit(found.pk)  # type: ignore[attr-defined]
+    transaction.on_commit(lambda: queue(compute_forecast, found.pk))
     found.refresh_from_db()
     return found
 

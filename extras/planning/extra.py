@@ -8,7 +8,12 @@ EXTRA = Extra(
     summary=("You see what a study can show before it has data, and watch a comparison meanwhile."),
     group="analyses",
     addresses={"studies/<slug:slug>/planning/": "urls"},
-    sections={"planning:watched": "report", "planning:forecast": "annotators"},
+    sections={
+        "planning:watched": "report",
+        "planning:forecast": "annotators",
+        "planning:plan": "annotators",
+    },
+    events=(Placed("whole_plan:forecast_in_step", at="seats"),),
     workbench=(
         Placed("views:on_launch", at="launch_parts"),
         Placed("views:plan_task", at="tasks"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import BadParameters
-from extras.planning.assumptions import OF_PILOT, Assumptions
+from extras.planning.assumptions import OF_PILOT, PEOPLE, Assumptions
 from extras.planning.sources import (
     Rates,
     clusters_of_items,
@@ -100,9 +100,9 @@ def _with_pilot(
 
 def _others(assumed: Assumptions) -> list[Assumptions]:
     found = []
-    for size in SIZES:
-        items = max(30, assumed.per_annotator, round(assumed.items * size))
-        found.append(replace(assumed, items=items))
+    sizes = [round(assumed.items * size) for size in SIZES]
+    for items in (*sizes, PEOPLE * assumed.per_annotator // assumed.answers):
+        found.append(replace(assumed, items=max(30, assumed.per_annotator, items)))
     found += [replace(assumed, answers=k) for k in ANSWERS if k != assumed.answers]
     distinct = {(one.items, one.answers): one for one in found}
     distinct.pop((assumed.items, assumed.answers), None)

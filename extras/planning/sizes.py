@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Count
 from django.urls import reverse
 
-from analysis.audit.checks.study import half_width, items_for, times_as_many
+from analysis.precision import half_width, items_for, times_as_many
 from annotation.seats.capacity import people_needed
 from annotation.seats.quotas import have_entered
 from extras.planning import wording

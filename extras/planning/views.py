@@ -60,7 +60,7 @@ def plan_task(study: Study) -> Iterator[SetupTask]:
                 f"study has {wording.size_words(items, study.annotations_per_item)}"
             )
     title = "Plan: what this study can show"
-    address = reverse("planning:forecast", args=[study.slug])
+    address = reverse("planning:plan", args=[study.slug])
     yield SetupTask("plan", title, state, words, address, is_optional=True)
 
 
@@ -85,6 +85,7 @@ def on_monitor(study: Study) -> Iterator[MonitorCard]:
 
 def pages(study: Study) -> list[SectionPage]:
     return [
+        SectionPage("annotators", "Plan and cost", reverse("planning:plan", args=[study.slug])),
         SectionPage(
             "annotators", "Size and price", reverse("planning:forecast", args=[study.slug])
         ),

@@ -4,15 +4,19 @@ from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="privacy",
-    title="Requests of participants",
+    title="Consent and requests of participants",
     summary=(
         "You find a person, show what is stored, and correct, withdraw or delete it, with a "
-        "certificate."
+        "certificate; the consent changes while people take part."
     ),
     group="installation",
-    addresses={"studies/<slug:slug>/people/find/": "urls"},
-    sections={"privacy:": "annotators"},
+    former=("amended_consents",),
+    addresses={
+        "studies/<slug:slug>/people/find/": "urls",
+        "studies/<slug:slug>/people/consent/": "consent_urls",
+    },
+    sections={"privacy:": "annotators", "consents:": "annotators"},
     holdings=(Placed("reports_and_exports:HELD", at="person"),),
     parts=(Placed("views:PERSON", at="person_pages"),),
-    navigation=("views:search_page",),
+    navigation=("consent_views:versions_page", "views:search_page"),
 )

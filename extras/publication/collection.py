@@ -106,7 +106,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
     )
     own = Annotator.objects.filter(study=study)
     checks = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK)
-    with translation.override(study.language):
+    with translation.override(study.page_language):
         today, instructions = consent_text(study), _plain(instructions_text(study))
     return Collection(
         people=dict(own.values_list("state").annotate(n=Count("pk")).order_by("state")),

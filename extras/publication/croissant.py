@@ -23,7 +23,6 @@ from extras.publication.facts import (
 )
 
 _ENCODING = {
-    "parquet": "application/x-parquet",
     "jsonl": "application/jsonlines",
     "csv": "text/csv",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",

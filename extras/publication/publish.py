@@ -12,7 +12,7 @@ from typing import Any
 from analysis.errors import ExportError
 from analysis.exports.catalogue import DOCUMENTS, Disclosure, FolderOrder, StudyDocument
 from analysis.exports.rows import K
-from analysis.exports.table_files import write_text
+from analysis.exports.table_files import added_format, write_text
 from extras.publication import archives
 from extras.publication.collection import collection_of
 from extras.publication.connection import (
@@ -131,7 +131,8 @@ def prepared(wish: Wish) -> Iterator[tuple[Leaving, ...]]:
         from analysis.exports.bundle import write_folder
 
         order = FolderOrder(Disclosure(), wish.licence)
-        write_folder(wish.study, folder, order, also="parquet")
+        also = "parquet" if added_format("parquet") else None
+        write_folder(wish.study, folder, order, also=also)
         yield files_of(folder) if wish.to == "hub" else packed(folder, name)
 
 

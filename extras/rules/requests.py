@@ -223,7 +223,7 @@ def _table(study: Study, disclosure: Disclosure) -> ExportTableFile:
 
 RULES = ExportTable(
     "rules",
-    ("jsonl", "csv", "parquet", "xlsx"),
+    ("jsonl", "csv", "xlsx"),
     "Rules: one row per item and rule that may explain disagreements",
     _table,
 )

@@ -5,8 +5,12 @@ from studies.extra import Extra, Placed
 EXTRA = Extra(
     name="wordings",
     title="Wordings as a factor",
-    summary="The report says whether the words of the question change what judges answer.",
+    summary=(
+        "Judges can commit to what a person wants before they see the responses, and the report "
+        "says whether the words of the question change what judges answer."
+    ),
     group="analyses",
     analyses={"wording": "Effect of wording, framing and order"},
+    protocols=(Placed("protocols:COMMITTED", after="reason-after"),),
     chapters=(Placed("wording:WORDINGS", after="ablations"),),
 )

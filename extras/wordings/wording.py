@@ -12,15 +12,17 @@ from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import p_value, percent
+from analysis.report.words import number_of, p_value, percent, points, points_range
 from analysis.stats import block_difference
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_mean, multiway_proportion
+from extras.wordings.committed import committed_first
 from extras.wordings.stats import factor_effects
 from extras.wordings.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 
 WORDING = "wordings"
+COMMITTING = "committing first"
 FACTORS = ("wording", "framing", "order")
 UNDECIDED = ("left_out", "half")
 OWN_WORDS = "protocol’s own"
@@ -212,6 +214,25 @@ def pairs_table(report: ReportJson) -> Table:
     )
 
 
+def committed_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "wording_committed",
+        "Judges that commit first",
+        [(entry["judge"], entry) for entry in report["committed"]],
+        [
+            ("Items", "count", "n"),
+            ("Committed first", "percent", "committed_right"),
+            ("Usual question", "percent", "usual_right"),
+            ("Points", "points", "difference.value", "Committed minus usual"),
+            ("95 % interval", "points_range", "difference.ci", "Committed minus usual"),
+            ("Holm p", "p", "difference.p_holm", "Committed minus usual"),
+        ],
+        "How often each is right on the items asked in both ways; one without a verdict counts "
+        "half. Intervals hold for items, personas and questions in general.",
+        first="Judge",
+    )
+
+
 def effects_table(report: ReportJson) -> Table:
     return table_of_entries(
         "wording_effects",
@@ -254,7 +275,7 @@ class WordingSection(Section):
     name = "wording"
     has_claims = True
     title = "Wording"
-    inside = "All ways of asking, pairs of wordings, and the effect of each change"
+    inside = "All ways of asking, pairs of wordings, the effect of each change, committing first"
     analyses = (
         Analysis(
             "wording",
@@ -281,24 +302,40 @@ wording.low | share | Accuracy of the worst wording.
 wording.high | share | Accuracy of the best wording.
 rest_share | share | Share of the variance that no factor explains.
 wording.wording | text | Name and version of the wording.
+committed | list or text | Judges that say what a person wants before they see the responses.
+committed.committed | text | Hash of the run that commits first.
+committed.usual | text | Hash of the run with the usual question.
+usual_setting | text | Setting of that run.
+committed_right | share | Accuracy of the run that commits first, on the items of both.
+usual_right | share | Accuracy of the run with the usual question, on the items of both.
 """
 
     def is_needed(self, report: ReportJson) -> bool:
-        return bool(report["wording"])
+        return bool(report["wording"] or report["committed"])
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {"wording": wordings(study)}
+        return {"wording": wordings(study), "committed": committed_first(study)}
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         effects = (effect for entry in report["wording"] for effect in entry["effects"])
-        return {WORDING: [each["p_holm"] for each in effects if each["factor"] == "wording"]}
+        claims = {WORDING: [each["p_holm"] for each in effects if each["factor"] == "wording"]}
+        if report["committed"]:
+            claims[COMMITTING] = [each["difference"]["p_holm"] for each in report["committed"]]
+        return claims
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield effects_table(report)
-        yield pairs_table(report)
-        yield ways_table(report)
+        if report["wording"]:
+            yield effects_table(report)
+            yield pairs_table(report)
+            yield ways_table(report)
+        if report["committed"]:
+            yield committed_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        for entry in report["committed"]:
+            if entry["difference"]["value"] is not None:
+                words = _committed(entry, level_of(report, COMMITTING))
+                yield Sentence.of("finding", words)
         level = level_of(report, WORDING)
         for entry in report["wording"]:
             if (effect := _wording_effect(entry)) is not None and effect["share"] is not None:
@@ -314,6 +351,24 @@ wording.wording | text | Name and version of the wording.
                     "before the data, so choosing among them is explored.",
                     "wording_not_fixed",
                 )
+
+
+def _committed(entry: Mapping[str, Any], level: float) -> str:
+    """Whether a judge is right more often if it commits first."""
+    difference = entry["difference"]
+    size = (
+        f"right on {percent(entry['committed_right'])} instead of {percent(entry['usual_right'])} "
+        f"of {number_of(entry['n'], 'item')}, {points(difference['value'])} points"
+    )
+    if difference["ci"]:
+        size += f" (95\u00a0% CI {points_range(difference['ci'])})"
+    if not holds(difference, level, "p_holm"):
+        return (
+            f"{entry['judge']}: it is not shown that committing first changes how often the judge "
+            f"is right: {size}."
+        )
+    way = "more" if difference["value"] > 0 else "less"
+    return f"{entry['judge']} is right {way} often if it commits first: {size}."
 
 
 def _conclusion(effect: Mapping[str, Any], level: float) -> str:

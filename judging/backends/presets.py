@@ -1,26 +1,36 @@
-"""Ready-made beginnings of a judge: the entries of presets.toml, and the prices that it knows."""
+"""Ready-made beginnings of a judge: providers of presets.toml, and models of models.toml."""
 
-import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import date
-from decimal import Decimal
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from judging.backends.kinds import DEFAULT, names
+from judging.backends.known_models import (
+    IMAGES,
+    PROBABILITIES,
+    TEMPERATURE,
+    TIES,
+    KnownModel,
+    PublicPrice,
+    host_of,
+    known_model,
+    known_models,
+)
 
 TO_REPLACE = "YOUR-"  # begins a part of an address that everybody has to replace
 GROUPS = {
     "provider": "Providers",
     "gateway": "Gateways to many models",
     "own": "Your own server",
-    "paper": "Models of the paper",
+    "paper": "Models of the paper, of 2024",
+    "hosted": "Models at their makers",
+    "open": "Open models, on a server of yours",
 }
-_DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
+PAPER = "paper"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,32 +68,16 @@ class JudgePreset:
         return parts.port if parts.hostname == "localhost" else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublicPrice:
-    """A price of one day, in US dollars per million tokens; `source` is the provider's page."""
-
-    at: str
-    model: str
-    input: Decimal
-    output: Decimal
-    day: date
-    source: str
-    cached: Decimal | None = None
-
-    @property
-    def words(self) -> str:
-        return f"Prices as of {self.day:%-d %B %Y}. Compare them with {self.source} first."
-
-
-@cache
-def _file() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-
-
 @cache
 def presets() -> dict[str, JudgePreset]:
-    """The presets by name, in the order of the file; without those whose backend is not here."""
-    entries = {name: _preset(entry) for name, entry in _file().items() if name != "price"}
+    """The presets by name, in the order of the files; without those whose backend is not here."""
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    entries = {name: _preset(entry) for name, entry in tomllib.loads(text).items()}
+    entries |= {
+        name: _of_model(known, entries.get(known.provider))
+        for name, known in known_models().items()
+        if known.group in GROUPS
+    }
     return {name: preset for name, preset in entries.items() if preset.backend in names()}
 
 
@@ -92,18 +86,44 @@ def _preset(entry: dict[str, Any]) -> JudgePreset:
     return JudgePreset(**values)
 
 
-@cache
-def _prices() -> dict[tuple[str, str], PublicPrice]:
-    rows = []
-    for row in _file()["price"]:
-        amounts = {
-            name: Decimal(row[name]) for name in ("input", "output", "cached") if name in row
-        }
-        rows.append(PublicPrice(**row | amounts))
-    return {(row.at, row.model): row for row in rows}
+def _of_model(known: KnownModel, provider: JudgePreset | None) -> JudgePreset:
+    """The preset of a model: its provider's, with what the model itself refuses."""
+    start = provider or JudgePreset(group=known.group, title="", words="")
+    where = f"at {provider.title}" if provider else "on a server of yours"
+    left_out = [*filter(None, start.leave_out.split(","))]
+    if TEMPERATURE in known.refuses:
+        left_out += ["temperature", "top_p"]
+    refuses = [name for name in (IMAGES, PROBABILITIES, TIES) if name in known.refuses]
+    takes = {**start.takes, **dict.fromkeys(refuses, "no")}
+    return replace(
+        start,
+        group=known.group,
+        title=known.title,
+        words=f"{where}, {words_of(known)}",
+        model=known.model,
+        leave_out=",".join(left_out),
+        own_sources=(*start.own_sources, *known.own_sources),
+        models=known.source,
+        notes=(*([known.note] if known.note else []), *start.notes),
+        takes=takes,
+    )
+
+
+def words_of(known: KnownModel) -> str:
+    """The context and the price of a model in a line, each with a word where it is not known."""
+    context = f"{known.context:,} tokens" if known.context else "context unknown"
+    price = known.price
+    if price is None:
+        return f"{context}, price unknown"
+    where = f" at {price.at}" if price.at else ""
+    return f"{context}, ${price.input} in and ${price.output} out{where} as of {price.day:%Y-%m-%d}"
 
 
 def public_price(base_url: str, model: str) -> PublicPrice | None:
-    """The price of a model or of a dated snapshot of it, if the file has it."""
-    at = urlsplit(base_url).hostname or ""
-    return _prices().get((at, model)) or _prices().get((at, _DATED.sub("", model)))
+    """The price of a model or of a dated snapshot of it at an address, if it is known."""
+    known = known_model(model)
+    if known is None or known.price is None:
+        return None
+    provider = presets().get(known.provider)
+    at = known.price.at or (host_of(provider.base_url) if provider else "")
+    return known.price if at == host_of(base_url) else None

@@ -17,6 +17,8 @@ from judging.backends.backend import (
     Capabilities,
     is_own_network,
 )
+from judging.backends.known_models import price_remark
+from judging.backends.presets import public_price
 from judging.errors import ConflictingValue, FailureReason, FieldError
 from studies.models import Study
 from studies.statements import clock
@@ -150,6 +152,11 @@ class Judge(models.Model):
         validators=[MinValueValidator(0)],
         help_text="US dollars per million cached input tokens; empty: they cost like the others.",
     )
+    price_day = models.DateField(
+        null=True,
+        blank=True,
+        help_text="The day on which these prices were read; empty means unknown.",
+    )
     batch_price = models.DecimalField(
         max_digits=4,
         decimal_places=3,
@@ -277,6 +284,19 @@ class Judge(models.Model):
     @property
     def is_priced(self) -> bool:
         return self.price_input is not None
+
+    @property
+    def price_remark(self) -> str:
+        """What to know about the price before one relies on it; empty if it is recent or free."""
+        if not (self.price_input or self.price_output):
+            return ""
+        public = public_price(self.base_url, self.model)
+        return price_remark(
+            self.price_day,
+            today=clock.now().date(),
+            until=public.until if public and public.day == self.price_day else None,
+            source=public.source if public else "",
+        )
 
     @property
     def batch_percent(self) -> str:

@@ -15,6 +15,7 @@ from judging.errors import FieldError
 from judging.models import Campaign, Judge, JudgeRun
 from judging.protocols import framings, registry
 from judging.runs.campaigns import PLAN_KEYS, SWEEPS, CampaignPlan, plan_of
+from judging.runs.planned import planned_runs
 from judging.runs.spec import MOST_ANCHORS, asks_something
 from studies.models import Study
 from studies.personas import NAMED_SETS, known_keys, meant_by
@@ -112,7 +113,8 @@ def words_of(judge: Judge) -> str:
     if judge.price_input is None or judge.price_output is None:
         return f"{judge.name}: {judge.model}, no price set"
     prices = f"${judge.price_input.normalize():f} in, ${judge.price_output.normalize():f} out"
-    return f"{judge.name}: {judge.model}, {prices} per million tokens"
+    old = f" ({judge.price_remark})" if judge.price_remark else ""
+    return f"{judge.name}: {judge.model}, {prices} per million tokens{old}"
 
 
 _REUSE_WORDS = (
@@ -314,7 +316,9 @@ class CampaignForm(CostedForm):
         keys = known_keys(study)
         features = features_for(study, keys)
         offered = {name for name, _ in features}
-        others = [name for name in self._like.get("features", ()) if name not in offered]
+        planned = [features for _, features, _ in planned_runs(study).each]
+        wanted = dict.fromkeys([*self._like.get("features", ()), *planned])
+        others = [name for name in wanted if name not in offered]
         self._choices("features", features + [(name, f"Only {name}") for name in others])
 
         probes = choices_of_probes(sorted(keys), study.has_extra)

@@ -16,7 +16,7 @@ from judging.backends.decision_formats import WIRES
 from judging.backends.decisions import WIRE
 from judging.backends.extra_fields import EXTRA_FIELDS, SECRET_HEADERS
 from judging.backends.kinds import DEFAULT, backend_kinds
-from judging.backends.presets import presets
+from judging.backends.presets import PAPER, presets
 from judging.catalog.access import (
     KEY_PREFIX,
     held_key,
@@ -42,7 +42,7 @@ GROUPS = (
     ("Model", ("model", "name")),
     (
         "Prices in US dollars per million tokens",
-        ("price_input", "price_output", "price_cached_input"),
+        ("price_input", "price_output", "price_cached_input", "price_day"),
     ),
 )
 MORE_GROUPS = (
@@ -77,6 +77,7 @@ _LABELS = {
     "price_input": "Input price",
     "price_output": "Output price",
     "price_cached_input": "Cached input price",
+    "price_day": "Prices of",
     "batch_price": "Batch price, as a share of the normal price",
     "concurrency": "Requests at a time",
     "rpm": "Requests per minute",
@@ -101,6 +102,7 @@ _HINTS = {
     "price_input": "",
     "price_output": "",
     "price_cached_input": "For input that the server has in its cache. Empty: the input price.",
+    "price_day": "The day on which you read them. Empty: today, if they are new.",
     "batch_price": "0.5 is half the price.",
     "concurrency": "The most requests that wait for a reply at the same time, at each address. "
     "Empty: as many as the response times allow.",
@@ -201,6 +203,7 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
         fields = tuple(_LABELS)
         labels = _LABELS
         help_texts = _HINTS
+        widgets = {"price_day": forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})}
 
     def __init__(
         self,
@@ -474,7 +477,7 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
             "base_url": chosen.base_url,
             "leave_out": chosen.leave_out.split(",") if chosen.leave_out else [],
             "own_sources": ", ".join(chosen.own_sources),
-            "structured": "off" if chosen.model else "",
+            "structured": "off" if chosen.group == PAPER else "",
         }
     if judge is None:
         return {"backend": DEFAULT, "probabilities": NO_PROBABILITIES}

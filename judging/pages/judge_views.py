@@ -42,6 +42,7 @@ _TAKES = {
     "probabilities": "option probabilities",
     "seed": "a seed",
     "decisions": "decision requests",
+    "ties": "ties",
 }
 
 

@@ -10,12 +10,15 @@ from typing import Any, cast
 from django.contrib.auth.models import User
 from django.db.models import Count, Min
 
+from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES
+from judging.backends.known_models import IMAGES, PROBABILITIES, TEMPERATURE, TIES, refused
 from judging.drift import count_new
 from judging.engine.messages import as_text, length
 from judging.errors import BadRun
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.models.judges import USUAL_SLOTS
 from judging.prompts.asking import Asking, messages_of
+from judging.protocols import framings
 from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignCell, CampaignPlan, cells_of
 from judging.runs.reuse import never_asked, take_over
@@ -26,13 +29,14 @@ from judging.runs.row_creation import (
     missing_judgments,
     requests_in,
 )
-from judging.runs.spec import Reuse, RunSpec
+from judging.runs.spec import Reuse, RunSpec, language_for
 from judging.runs.start import extended, run_for
 from judging.selectors import run_progress
 from judging.worker import chunks
 from judging.worker.endpoints import asks_form, judge_of
 from studies.errors import StudyError
 from studies.models import Item, Side, Study
+from studies.personas import resolve
 
 _SAMPLED_ANSWERS = 20  # answered questions that represent the others
 _PER_MILLION = 10**6
@@ -227,6 +231,7 @@ def _probe(run: JudgeRun, judgment: Judgment, left: int) -> Probe:
 _SAMPLED_ITEMS = 20  # items whose prompts are built to estimate their length
 _LETTERS_PER_TOKEN = 4
 _ASSUMED_MS = 2000.0  # of a reply, for a judge that has never replied
+_ASSUMED_SLOTS = 8  # requests at a time of a judge that is not there yet
 
 
 @dataclass(frozen=True)
@@ -234,7 +239,8 @@ class RunEstimate:
     """The estimate of starting a run; `dollars` and `seconds` are None if unknown.
 
     `answered` exist already, `reused` would be copied from other runs. `is_tried` means that
-    tokens, money and time come from the run's own replies instead of its prompts.
+    tokens, money and time come from the run's own replies instead of its prompts. `remarks` say
+    what to know before the start.
     """
 
     judge: Judge
@@ -245,10 +251,27 @@ class RunEstimate:
     dollars: Decimal | None
     seconds: float | None
     is_tried: bool
+    remarks: tuple[str, ...] = ()
 
     @property
     def time(self) -> str:
         return "" if self.seconds is None else duration(self.seconds)
+
+
+def remarks_on(run: JudgeRun) -> tuple[str, ...]:
+    """What to know before a run starts: what its model refuses, and whether its price is old."""
+    judge = run.judge
+    wanted = {
+        TIES: protocol(run.setting).offers_tie,
+        PROBABILITIES: judge.probabilities != NO_PROBABILITIES,
+        IMAGES: judge.takes_images,
+        TEMPERATURE: "temperature" not in str(judge.model_options.get(LEAVE_OUT, "")).split(","),
+    }
+    refusals = refused(
+        judge.model, frozenset(name for name, is_wanted in wanted.items() if is_wanted)
+    )
+    price = [f"{judge.name}: {judge.price_remark}"] if judge.price_remark else []
+    return (*refusals, *price)
 
 
 @dataclass(frozen=True)
@@ -324,6 +347,11 @@ class CampaignEstimate(JudgeEstimate):
         return [row.judge.name for row in self.judges if row.dollars is None]
 
     @property
+    def remarks(self) -> list[str]:
+        """What to know before the start, each once."""
+        return list(dict.fromkeys(remark for row in self.rows for remark in row.remarks))
+
+    @property
     def asking(self) -> int:
         """The number of runs that ask something."""
         return sum(bool(row.questions) for row in self.rows)
@@ -362,6 +390,7 @@ def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
         dollars=probe.dollars,
         seconds=probe.seconds,
         is_tried=True,
+        remarks=remarks_on(run),
     )
 
 
@@ -391,6 +420,7 @@ def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) 
         dollars=expected.dollars(run.judge, questions, by_batch=spec.by_batch),
         seconds=None if spec.by_batch else expected.seconds(run.judge, questions),
         is_tried=usage is not None,
+        remarks=remarks_on(run),
     )
 
 
@@ -461,7 +491,12 @@ class _Common:
 
 def _guess(run: JudgeRun, common: _Common) -> RunUsage:
     """The usage of a question, guessed from the length of some prompts at four letters a token."""
-    items = common.sample(run.study)
+    prompt, completion, steps = _guessed_tokens(run, common.sample(run.study))
+    return RunUsage(prompt, completion, common.latency(run.judge) * steps)
+
+
+def _guessed_tokens(run: JudgeRun, items: Sequence[Item]) -> tuple[float, int, int]:
+    """Tokens in and out of a question, and the requests that it takes."""
     asking = Asking.of(run)
     asked, steps = asking.reply_format, asking.reply_format.steps
     # The replies to earlier steps are short.
@@ -471,4 +506,51 @@ def _guess(run: JudgeRun, common: _Common) -> RunUsage:
         for step in range(steps)
     ]
     mean = sum(sent) / len(items) / _LETTERS_PER_TOKEN
-    return RunUsage(mean, asking.protocol.reply_tokens, common.latency(run.judge) * steps)
+    return mean, asking.protocol.reply_tokens, steps
+
+
+@dataclass(frozen=True)
+class PlannedUsage:
+    """What planned runs ask of one judge, whichever it is, without what it thinks first."""
+
+    questions: int
+    prompt_tokens: float
+    completion_tokens: float
+    requests: int
+
+    def dollars(self, price_input: Decimal, price_output: Decimal) -> Decimal:
+        """At prices in US dollars per million tokens."""
+        paid = price_input * Decimal(self.prompt_tokens)
+        return (paid + price_output * Decimal(self.completion_tokens)) / _PER_MILLION
+
+    @property
+    def seconds(self) -> float:
+        """With the usual requests at a time, if each takes as long as is assumed."""
+        return self.requests * _ASSUMED_MS / 1000 / _ASSUMED_SLOTS
+
+
+def planned_usage(study: Study, runs: Iterable[tuple[str, str, str]]) -> PlannedUsage | None:
+    """The usage of runs that are not there yet, each a setting, features and orders.
+
+    None before the study has items. Raises `StudyError` or `JudgingError` for what cannot be asked.
+    """
+    common = _Common()
+    if not (items := common.sample(study)):
+        return None
+    questions = requests = 0
+    sent = received = 0.0
+    for setting, features, orders in runs:
+        run = JudgeRun(
+            study=study,
+            setting=setting,
+            features=features,
+            feature_keys=resolve(study, features),
+            framing=framings.OBSERVER,
+            prompt_language=language_for(study, ""),
+            orders=orders,
+        )
+        prompt, completion, steps = _guessed_tokens(run, items)
+        asked = common.sides(run, None)
+        questions, requests = questions + asked, requests + asked * steps
+        sent, received = sent + asked * prompt, received + asked * completion
+    return PlannedUsage(questions, sent, received, requests)

@@ -1,6 +1,7 @@
 """Add judges, also from presets, and check that they can be asked."""
 
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -16,14 +17,16 @@ from judging.backends.backend import (
 )
 from judging.backends.extra_fields import EXTRA_FIELDS, ExtraFields
 from judging.backends.kinds import DEFAULT, backend_kind
-from judging.backends.presets import TO_REPLACE, presets, public_price
+from judging.backends.presets import PAPER, TO_REPLACE, presets, public_price
 from judging.errors import NOT_ALLOWED, BadJudge, FailureReason, InvalidValue
 from judging.models import SAMPLED, Judge, JudgeRun
 from judging.worker.endpoints import keep_found, kind_of, settings_of
+from studies.statements import clock
 
 LOCAL_SLOTS = 16  # of a model in this process, which uses its memory
 # The fields that answers depend on. They cannot change once a run has used the judge.
 IDENTITY = (*SAMPLED, "model_options", "own_sources")
+PRICES = ("price_input", "price_output", "price_cached_input")
 
 _NEEDS_ADDRESS = FailureReason(
     "needs_address",
@@ -150,10 +153,13 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
     ):
         judge.reply_form = {}  # it was found with another server or model
     was_priced, old_addresses = judge.is_priced, judge.base_urls
+    prices = [getattr(judge, name) for name in PRICES]
     fields = {"model_options": _options_that_stay(judge, fields)} | fields
     for key, value in fields.items():
         setattr(judge, key, value)
     _check(judge)
+    if fields.get("price_day") is None and prices != [getattr(judge, name) for name in PRICES]:
+        judge.price_day = _day_of_price(judge)
     make_exact(judge)  # before the transaction, because it can ask a hub
     with transaction.atomic():
         if judge.pk is not None and was_priced != judge.is_priced:
@@ -163,6 +169,16 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
                 judge, [address for address in judge.base_urls if address not in old_addresses]
             )
         judge.save()
+
+
+def _day_of_price(judge: Judge) -> date | None:
+    """The day of a price that was just entered: that of the public one, if it is that."""
+    if not judge.is_priced:
+        return None
+    public = public_price(judge.base_url, judge.model)
+    if public and (public.input, public.output) == (judge.price_input, judge.price_output):
+        return public.day
+    return clock.now().date()
 
 
 def _without_address(judge: Judge, options: dict[str, Any] | None) -> dict[str, Any]:
@@ -236,7 +252,9 @@ def _preset_fields(preset: str) -> dict[str, Any]:
         "own_sources": list(chosen.own_sources),
     }
     if chosen.model:
-        fields |= {"model": chosen.model, "structured": False}  # as the paper asked
+        fields["model"] = chosen.model
+    if chosen.group == PAPER:
+        fields["structured"] = False  # as the paper asked
     if chosen.base_url:
         fields["base_url"] = chosen.base_url
     return fields
@@ -260,7 +278,7 @@ def first_fields(preset: str, *, model: str = "", base_url: str = "") -> dict[st
         fields |= {"price_input": Decimal(0), "price_output": Decimal(0)}
     elif price := public_price(base_url or chosen.base_url, model):
         fields |= {"price_input": price.input, "price_output": price.output}
-        fields["price_cached_input"] = price.cached
+        fields |= {"price_cached_input": price.cached, "price_day": price.day}
     return fields
 
 

@@ -160,9 +160,13 @@ const STEPS = {
   PageDown: -10,
 };
 
+/** Digits of Arabic and Persian keyboards as those that the page writes. */
+const westernDigits = (text) =>
+  text.replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => digit.charCodeAt(0) & 15);
+
 /** Typed text as a whole number from 1 to 100, or null. */
 function readCertainty(text) {
-  const match = /^\s*(\d{1,3})\s*%?\s*$/.exec(text);
+  const match = /^\s*(\d{1,3})\s*[%\u066a]?\s*$/.exec(westernDigits(text));
   const value = match ? Number(match[1]) : 0;
   return value >= 1 && value <= 100 ? value : null;
 }
@@ -257,10 +261,13 @@ function mountCertainty(form) {
     if (value !== null) {
       const name = document.createElement("b");
       name.textContent = found.name;
+      const bounds = part("band-long", `(${found.low}–${found.high})`);
+      bounds.dir = "ltr";
       band.append(
         part("band-long", `${value}, `),
         name,
-        part("band-long", ` (${found.low}–${found.high})`),
+        part("band-long", " "),
+        bounds,
         part("band-meaning", `: ${found.definition}`),
       );
     }
@@ -497,6 +504,14 @@ function mountSwitch() {
   }
 }
 
+/** The key as a keyboard with Latin letters has it, for shortcuts on any other keyboard. */
+function keyOf({ key, code }) {
+  if (key === "؟") return "?";
+  const position = /^(?:Key|Digit)(\w)$/.exec(code);
+  const isLatin = !/[^ -\u024f]/.test(key);
+  return (isLatin || !position ? key : position[1]).toLowerCase();
+}
+
 const isDigit = (key) => /^[0-9]$/.test(key);
 
 function takesCertainty(form, places) {
@@ -537,7 +552,7 @@ function mountShortcuts(form, { places, signal }) {
       const unseen = form.querySelector("[data-sensitive]:not([open])");
       if (typing || busy || unseen || !enabled()) return;
 
-      const key = event.key.toLowerCase();
+      const key = keyOf(event);
       const radio = optionOf(key, event.target) ?? document.getElementById(RADIOS[key] ?? "");
       const next = key === "n" ? nextAdded(form) : null;
       // After the choice, a number is a certainty: the 2 of “25” must not choose the other

@@ -1,4 +1,5 @@
-// Draws the figures of a report and offers their files.
+// Draws the figures of a report in the app, where plotly comes after the page, and offers their
+// files. A file has no plotly, and keeps the still pictures.
 import { button, bytesOf, facts, save } from "./report-page.js";
 import { csvOf, fileName, tableButtons } from "./report-tables.js";
 import { zip } from "./report-zip.js";
@@ -6,7 +7,9 @@ import { zip } from "./report-zip.js";
 // On paper, a plot is drawn this wide, and the style sheet zooms it to fit.
 const PRINT_WIDTH = 980;
 const SMALL_PRINT_WIDTH = 310;
-// Filled when the page has arrived to its end, where they are: the rest can be used before.
+const PICTURES = { png: "image/png", svg: "image/svg+xml" };
+const PNG_SCALE = 3;
+// Filled when plotly is there.
 export const plots = {};
 export let places = [...document.querySelectorAll(".plot")];
 
@@ -15,32 +18,35 @@ function widthOf(place, printing) {
   return place.closest(".multiples") ? SMALL_PRINT_WIDTH : PRINT_WIDTH;
 }
 
+export function isMoving() {
+  return "Plotly" in window;
+}
+
 export function draw(place) {
   if (!plots[place.id]) return undefined;
   const { data, layout } = plots[place.id];
+  place.replaceChildren();
   // A folded figure has no width yet; it is fitted once opened.
   const width = widthOf(place, false) || document.getElementById("main").clientWidth;
   const size = { width, height: Number(place.dataset.height) };
   return Plotly.newPlot(place, data, { ...layout, ...size }, { displayModeBar: false });
 }
 
-// In the app, plotly comes after the page. Without it, the tables below the figures remain.
-async function whenPlotlyIsThere() {
-  while (!window.Plotly || document.readyState === "loading")
-    await new Promise((next) => {
-      setTimeout(next, 50);
-    });
-  Object.assign(plots, JSON.parse(document.getElementById("plots").textContent));
-  places = places.filter((place) => plots[place.id]);
+function soon(milliseconds = 0) {
+  return new Promise((next) => {
+    setTimeout(next, milliseconds);
+  });
 }
 
 // One after the other, from the top, so that the page can be scrolled and used in between.
 export async function drawAll() {
-  if (places.length) await whenPlotlyIsThere();
+  while (document.readyState === "loading") await soon(50);
+  if (!places.length || !document.querySelector("script[src]")) return;
+  while (!isMoving()) await soon(50);
+  Object.assign(plots, JSON.parse(document.getElementById("plots").textContent));
+  places = places.filter((place) => plots[place.id]);
   for (const place of places) {
-    await new Promise((next) => {
-      setTimeout(next);
-    });
+    await soon();
     if (!place.data) await draw(place);
   }
   // What plotly measures texts with is outside the window, but screen readers would meet it.
@@ -55,18 +61,46 @@ export function fit(printing) {
 }
 
 function pictureName(place) {
-  const explored = document.body.hasAttribute("data-explored") && plots[place.id].marks;
+  const explored = document.body.hasAttribute("data-explored") && plots[place.id]?.marks;
   return explored
     ? `${place.id}-explored-${document.getElementById("threshold-value").value}`
     : place.id;
 }
 
+// The still picture as a file of its own.
+function stillFile(place) {
+  const still = place.querySelector("svg").cloneNode(true);
+  still.setAttribute("width", still.viewBox.baseVal.width);
+  still.setAttribute("height", still.viewBox.baseVal.height);
+  return new XMLSerializer().serializeToString(still);
+}
+
+async function stillPicture(place, format) {
+  const text = stillFile(place);
+  if (format === "svg") return new TextEncoder().encode(text);
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([text], { type: PICTURES.svg }));
+  await image.decode();
+  URL.revokeObjectURL(image.src);
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [image.width * PNG_SCALE, image.height * PNG_SCALE];
+  const paper = canvas.getContext("2d");
+  paper.fillStyle = "#ffffff";
+  paper.fillRect(0, 0, canvas.width, canvas.height);
+  paper.drawImage(image, 0, 0, canvas.width, canvas.height);
+  const blob = await new Promise((done) => {
+    canvas.toBlob(done, PICTURES.png);
+  });
+  return new Uint8Array(await blob.arrayBuffer());
+}
+
 // A picture of a plot as bytes.
 async function picture(place, format) {
+  if (!isMoving()) return stillPicture(place, format);
   if (!place.data) await draw(place);
   const options = {
     format,
-    scale: format === "png" ? 3 : 1,
+    scale: format === "png" ? PNG_SCALE : 1,
     width: widthOf(place, false) || PRINT_WIDTH,
   };
   const url = await Plotly.toImage(place, { ...options, height: Number(place.dataset.height) });
@@ -77,14 +111,13 @@ async function picture(place, format) {
 
 // Another view of a figure, while its box is ticked.
 export function addVariant(box) {
+  box.closest(".option").hidden = false;
   box.addEventListener("change", () => {
     for (const place of box.closest("figure").querySelectorAll(".plot")) {
       Plotly.relayout(place, JSON.parse(box.checked ? box.dataset.on : box.dataset.off));
     }
   });
 }
-
-const PICTURES = { png: "image/png", svg: "image/svg+xml" };
 
 export function addFigureTools(figure) {
   const tools = document.createElement("div");
@@ -94,7 +127,7 @@ export function addFigureTools(figure) {
   for (const [format, type] of Object.entries(PICTURES)) {
     tools.append(
       button(format.toUpperCase(), async () => {
-        for (const place of figure.querySelectorAll(".plot")) {
+        for (const place of figure.querySelectorAll(".plot:not(:empty)")) {
           save(`${pictureName(place)}.${format}`, await picture(place, format), type);
         }
       }),
@@ -108,7 +141,7 @@ export function addFigureTools(figure) {
 // Every figure as PNG and SVG, and its numbers as CSV, in one archive.
 export async function saveFigures() {
   const files = [];
-  for (const place of places) {
+  for (const place of places.filter((place) => place.firstChild)) {
     for (const format of Object.keys(PICTURES)) {
       files.push({
         name: `figures/${pictureName(place)}.${format}`,

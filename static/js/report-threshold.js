@@ -1,7 +1,7 @@
 // A threshold that a reader tries: tables, marks and files follow it and say that it is explored.
 // Every number was computed in advance and is only looked up here.
 
-import { places, plots } from "./report-figures.js";
+import { isMoving, places, plots } from "./report-figures.js";
 import { facts, lineBelow, oneDecimal } from "./report-page.js";
 
 const SMALL_N = 30;
@@ -91,7 +91,9 @@ function say(place, text) {
   Plotly.relayout(place, { annotations: text ? [note] : [] });
 }
 
+// Still pictures keep the report's threshold, and so do their titles and stamps.
 function showFigures(threshold, explored) {
+  if (!isMoving()) return;
   for (const title of document.querySelectorAll("h3[data-neutral]")) {
     title.dataset.finding ??= title.textContent;
     title.textContent =
@@ -115,12 +117,14 @@ export function addThreshold(form) {
     form.querySelector("output").textContent = threshold;
     input.setAttribute("aria-valuetext", words);
     status.textContent = explored
-      ? `Explored threshold ${threshold}. ${form.dataset.explored}`
+      ? `Explored threshold ${threshold}. ${isMoving() ? form.dataset.explored : form.dataset.exploredInTables}`
       : form.dataset.words;
     back.hidden = !explored;
     document.body.toggleAttribute("data-explored", explored);
-    document.querySelectorAll(".threshold-stamp").forEach((stamp) => {
+    const stamps = isMoving() ? ".threshold-stamp" : "table .threshold-stamp";
+    document.querySelectorAll(stamps).forEach((stamp) => {
       stamp.textContent = `Threshold ${words}`;
+      stamp.classList.toggle("explored-stamp", explored);
     });
     return { threshold, explored, words };
   };

@@ -5,6 +5,7 @@ import {
   draw,
   drawAll,
   fit,
+  isMoving,
   places,
   saveFigures,
 } from "./report-figures.js";
@@ -53,7 +54,7 @@ document.addEventListener("click", (event) => {
 unfold();
 drawAll().then(() => {
   for (const form of document.querySelectorAll("form.threshold")) addThreshold(form);
-  for (const box of document.querySelectorAll("input[data-on]")) addVariant(box);
+  if (isMoving()) for (const box of document.querySelectorAll("input[data-on]")) addVariant(box);
   for (const element of document.querySelectorAll(".needs-script")) element.hidden = false;
   document.body.setAttribute("data-drawn", "yes");
 });
@@ -83,7 +84,7 @@ window.addEventListener("beforeprint", () => {
   const printed = document.querySelectorAll(isWhole ? `${MAIN}, ${REST}` : MAIN);
   opened = [...printed].filter((details) => !details.open);
   for (const details of opened) details.open = true;
-  for (const place of places) if (!place.data && window.Plotly) draw(place);
+  for (const place of places) if (!place.data && isMoving()) draw(place);
   fit(true);
 });
 window.addEventListener("afterprint", () => {

@@ -46,7 +46,7 @@ FOLLOWERS: Kind[Callable[[Study], object]] = Kind("events", "imported")
 
 def _follow(result: ImportResult) -> None:
     if result.created and not result.dry_run:
-        for follower in FOLLOWERS:
+        for follower in FOLLOWERS.of(result.study):
             follower(result.study)
 
 

@@ -6,10 +6,16 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
-from studies.extra import extras_for_studies, extras_of_new_studies, of_installation
+from studies.extra import (
+    current_name,
+    extras_for_studies,
+    extras_of_new_studies,
+    of_installation,
+)
 from studies.models.added_settings import clean_added
 from studies.models.keys import export_key, public_id, study_seed
 from studies.statements import clock
+from studies.texts.languages import page_language
 from studies.texts.markdown import read_criteria
 from studies.texts.normalisation import REDISTRIBUTION
 
@@ -262,6 +268,11 @@ class Study(models.Model):
         return self.perspective == self.Perspective.OWN
 
     @property
+    def page_language(self) -> str:
+        """The language in which Django renders the participants' pages."""
+        return page_language(self.language)
+
+    @property
     def shows_whole_sets(self) -> bool:
         """Whether annotators rank all responses of a set on one screen."""
         return self.set_display == self.SetDisplay.WHOLE
@@ -340,7 +351,10 @@ class Study(models.Model):
             )
 
     def clean_extras(self) -> None:
-        """Refuse names of unknown extras; those that the installation has lost stay."""
+        """Refuse names of unknown extras; those that the installation has lost stay.
+
+        Names of earlier versions become those of today; what every study has now needs no name.
+        """
         known = extras_for_studies()
         if not isinstance(self.extras, list) or not all(
             isinstance(name, str) for name in self.extras
@@ -348,12 +362,16 @@ class Study(models.Model):
             raise ValidationError({"extras": "Extras must be a list of names."})
         lost = type(self)._default_manager.filter(pk=self.pk).values_list("extras", flat=True)
         names = {*known, *(name for names in lost for name in names)}
+        wanted = set()
         for name in self.extras:
-            if name not in names:
+            current = current_name(name)
+            if current in names:
+                wanted.add(current)
+            elif current == name:
                 raise ValidationError(
                     {"extras": f"There is no extra “{name}”. Use names of: {', '.join(known)}."}
                 )
-        self.extras = sorted(set(self.extras))
+        self.extras = sorted(wanted)
 
     def _clean_perspective(self) -> None:
         if self.asks_own_answers and self.task not in (Task.PREFERENCE, Task.SURVEY_ANSWER):

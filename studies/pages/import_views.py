@@ -36,6 +36,7 @@ from studies.importers.uploads import (
 from studies.jobs.retry import Retry, job_status
 from studies.models import ImportJob, Membership, Task
 from studies.pages.responses import REFUSED
+from studies.pages.workbench import AFTER_IMPORT
 from studies.selectors import get_study
 from studies.tasks import import_file
 
@@ -301,7 +302,8 @@ def announce(request: HttpRequest, result: ImportResult) -> None:
     """Say what was imported and what is missing."""
     messages.success(request, str(result))
     if result.created:
-        messages.info(request, "A worker audits the items. The findings are under Items, Audit.")
+        for part in AFTER_IMPORT.of(result.study):
+            messages.info(request, part.sentence)
     for sentence in warnings_shown(result):
         messages.warning(request, sentence)
 
@@ -322,6 +324,10 @@ def import_job(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
         "job": job,
         "status_url": reverse("studies:import-status", args=[slug, public_id]),
         "retry": Retry(again, label, is_link=True),
+        "links": [
+            (part.words, part.address(study))
+            for part in (AFTER_IMPORT.of(study) if is_imported else ())
+        ],
     }
     if job.faults:
         faults = [Fault(**fault) for fault in job.faults]

@@ -22,18 +22,20 @@ from studies.models.added_settings import added_fields, fields_on, read_added
 from studies.money import major_units, minor_units
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, onward
+from studies.prompts import language_name
 from studies.selectors import get_study
 from studies.services import studies as permission
 from studies.services.items import expected_time
+from studies.services.presets import PRESETS
 from studies.services.settings import (
-    PRESETS,
     READING_FIELDS,
-    extras_of_preset,
     fixed_settings,
     locked_settings,
     save_settings,
 )
 from studies.services.studies import create_study
+from studies.services.translations import REVIEWED, mark_reviewed, reviews, texts_hash
+from studies.texts.languages import language_of_texts
 from studies.texts.markdown import as_lines, from_lines
 
 GROUPS = (
@@ -68,10 +70,17 @@ _OWN = ("The study", "Consent")
 _NOT_COLUMNS = ("pay", "licence")
 TRANSLATED = (
     ("en", "English"),
+    ("ar", "العربية"),
     ("de", "Deutsch"),
-    ("es", "Español (translation not reviewed)"),
-    ("fr", "Français (translation not reviewed)"),
+    ("es", "Español"),
+    ("fr", "Français"),
+    ("it", "Italiano"),
+    ("nl", "Nederlands"),
+    ("pl", "Polski"),
+    ("pt", "Português"),
+    ("zh-hans", "中文(简体)"),
 )
+_UNREVIEWED = "{name} (translation not reviewed)"
 _LABELS = {
     "slug": "Short name",
     "perspective": "Annotators answer",
@@ -223,7 +232,7 @@ class SettingsForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         study = self.instance
         self.fields["language"] = forms.ChoiceField(
-            label="Language", help_text=_HINTS["language"], choices=_languages(study.language)
+            label="Language", help_text=_HINTS["language"], choices=_languages(study)
         )
         self.fields["slug"].required = False
         reward = self.initial.pop("reward", study.reward)
@@ -314,10 +323,15 @@ def _field_of(name: str) -> str:
     return "pay" if name == "reward" else name
 
 
-def _languages(current: str) -> list[tuple[str, str]]:
+def _languages(study: Study) -> list[tuple[str, str]]:
     """The languages of the annotators' pages, and the study's own if it is another."""
-    known = [*TRANSLATED]
-    return known if current in dict(known) else [*known, (current, current)]
+    reviewed = REVIEWED | reviews(study).keys()
+    known = [
+        (code, name if code in reviewed else _UNREVIEWED.format(name=name))
+        for code, name in TRANSLATED
+    ]
+    own = study.language
+    return known if own in dict(known) else [*known, (own, own)]
 
 
 MAY_CREATE = "studies.add_study"
@@ -341,7 +355,7 @@ def new(request: HttpRequest) -> HttpResponse:
             study = create_study(
                 slug=form.cleaned_data["slug"],
                 owner=user,
-                extras=extras_of_preset(chosen),
+                preset=chosen if chosen in PRESETS else "",
                 **form.values(),
             )
         except StudyError as error:
@@ -378,6 +392,8 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
     """
     role = Membership.Role.EDITOR if request.method == "POST" else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)
+    if request.POST.get("do") == "reviewed":
+        return _reviewed(request, study)
     data = request.POST if request.method == "POST" else None
     form = SettingsForm(data, instance=copy(study))
     if form.is_valid():
@@ -397,8 +413,33 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         form.lock()
     if expected := expected_time(study):
         form.fields["minutes"].help_text += f" {expected.words}, plus the time for other pages."
-    context = {"study": study, "form": form, "may_edit": may_edit}
+    context = {"study": study, "form": form, "may_edit": may_edit, **_translation(study)}
     return _page(request, "studies/settings.html", form, context)
+
+
+def _translation(study: Study) -> dict[str, Any]:
+    """Who reviewed the texts in the study's language, or what a review would be of."""
+    language = language_of_texts(study.language)
+    if language in REVIEWED:
+        return {}
+    review = reviews(study).get(language)
+    return {
+        "language_read": language_name(language),
+        "review": review,
+        "reviewer": review.user or review.detail["by"] if review else "",
+        "texts": texts_hash(language),
+    }
+
+
+def _reviewed(request: HttpRequest, study: Study) -> HttpResponse:
+    """Store that the user reviewed the translation of the study's pages."""
+    try:
+        mark_reviewed(study, texts=request.POST.get("texts", ""), user=cast(User, request.user))
+    except StudyError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "Translation marked as reviewed.")
+    return redirect("studies:settings", study.slug)
 
 
 def _overtaken(request: HttpRequest, slug: str, form: SettingsForm, fault: str) -> HttpResponse:

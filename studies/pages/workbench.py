@@ -203,6 +203,18 @@ ITEM_LINKS: Kind[ItemLink] = Kind("parts", "item")
 
 
 @dataclass(frozen=True)
+class AfterImport:
+    """What follows when items were imported: a sentence, and a link to a page of the study."""
+
+    sentence: str
+    words: str
+    address: Callable[[Study], str]
+
+
+AFTER_IMPORT: Kind[AfterImport] = Kind("parts", "import")
+
+
+@dataclass(frozen=True)
 class PageLink:
     """A link to a page outside studies; `address` is empty where a server lacks it."""
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 
-from studies.extra import Extra, extras_for_studies
+from studies.extra import Extra, current_name, extras_for_studies
 from studies.models import Study, StudyLog
 from studies.services.settings import SETTINGS_CHANGED, needed_extras, save_settings
 
@@ -72,6 +72,8 @@ def turned_on_at(study: Study) -> dict[str, datetime]:
     moments: dict[str, datetime] = {}
     for row in rows:
         if "extras" in row.detail["fields"]:
-            before, after = (set(row.detail[key]["extras"]) for key in ("before", "after"))
+            before, after = (
+                set(map(current_name, row.detail[key]["extras"])) for key in ("before", "after")
+            )
             moments |= dict.fromkeys(after - before, row.created_at)
     return {name: moment for name, moment in moments.items() if name in study.extras}

@@ -8,17 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.fields.json import KT
 from django.db.models.functions import Collate, Greatest
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import to_locale
 
 from studies.errors import FrozenStudy, StudyError
 from studies.extra import Kind
@@ -26,6 +23,7 @@ from studies.models import Item, Study
 from studies.personas import profile_for, profile_text
 from studies.prompts import SETTINGS, wording_in
 from studies.services.studies import lock_study, record
+from studies.texts.languages import SOURCE, catalogue_file, language_of_texts
 from studies.texts.normalisation import FAST_WORDS_PER_MINUTE, Effort, canonical, digest
 
 # This catalogue is complete, so its msgids are the English texts of the annotators' pages.
@@ -71,15 +69,11 @@ def study_content_hash(study: Study) -> str:
 @cache
 def interface_version(language: str) -> str:
     """SHA-256 of the texts of the annotators' pages in `language`; English if untranslated."""
-    for name in (to_locale(language), to_locale(language).partition("_")[0]):
-        if (own := _catalogue(name)).is_file():
-            return digest(own.read_text("utf-8"))
-    text = _catalogue(_COMPLETE).read_text("utf-8")
+    texts = language_of_texts(language)
+    if texts != SOURCE:
+        return digest(catalogue_file(texts).read_text("utf-8"))
+    text = catalogue_file(_COMPLETE).read_text("utf-8")
     return digest(re.findall(r"^msgid.*", text, re.MULTILINE))
-
-
-def _catalogue(locale: str) -> Path:
-    return Path(settings.LOCALE_PATHS[0]) / locale / "LC_MESSAGES/django.po"
 
 
 _KEYS_AT_ONCE = 500
@@ -135,7 +129,7 @@ def shown_items(study: Study) -> set[str]:
 @contextmanager
 def seats_changing(study: Study) -> Iterator[None]:
     """Let what depends on the seats of a locked study follow the change in the block."""
-    afterwards = [follower(study) for follower in FOLLOWERS]
+    afterwards = [follower(study) for follower in FOLLOWERS.of(study)]
     yield
     for follow in afterwards:
         follow()

@@ -1,78 +1,17 @@
-"""Changes to the settings of a study, and presets for new ones."""
+"""Changes to the settings of a study."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from studies.errors import ExtraNeeded, FrozenStudy, StaleVersion
-from studies.extra import Kind, extras_for_studies, extras_of_new_studies
+from studies.extra import Kind
 from studies.models import Study
 from studies.models.added_settings import added_fields, extras_of, read_added, store_added
 from studies.services.items import has_begun, seat_items, seats_changing, study_content_hash
 from studies.services.studies import lock_study, record
-
-
-@dataclass(frozen=True)
-class StudyPreset:
-    """A preset; `settings` are fields of a study, as `create_study` takes them."""
-
-    label: str
-    about: str
-    settings: dict[str, Any] = field(default_factory=dict)
-
-
-PRESETS = {
-    "paper": StudyPreset(
-        "Study of the paper",
-        "300 items with 3 answers each, 30 items per annotator, certainty from 1 to 100, "
-        "20 minutes at $13.50 an hour on Prolific.",
-        {"human_sample": 300, "extras": ["documents"]},
-    ),
-    "ties": StudyPreset(
-        "Tie setting of the paper",
-        "As above, with “No clear difference” as a third answer and without certainty.",
-        {
-            "human_sample": 300,
-            "allow_tie": True,
-            "ask_certainty": False,
-            "extras": ["documents"],
-        },
-    ),
-    "class": StudyPreset(
-        "Class or lab",
-        "An open link instead of Prolific, 10 items and 8 minutes per annotator, no pay.",
-        {
-            "entry": Study.Entry.LINK,
-            "items_per_annotator": 10,
-            "minutes": 8,
-            "reward": 0,
-        },
-    ),
-    "pilot": StudyPreset(
-        "Pilot",
-        "30 items with 2 answers each, 15 items and 10 minutes per annotator. Shows what takes too "
-        "long or is unclear.",
-        {
-            "human_sample": 30,
-            "annotations_per_item": 2,
-            "items_per_annotator": 15,
-            "minutes": 10,
-            "reward": 225,
-        },
-    ),
-}
-
-
-def extras_of_preset(name: str) -> list[str]:
-    """The extras that are on in a study made from a preset, or without one."""
-    preset = PRESETS.get(name)
-    wanted = preset.settings.get("extras", ()) if preset else ()
-    known = extras_for_studies()
-    return sorted({*extras_of_new_studies(), *(extra for extra in wanted if extra in known)})
-
 
 # Content that annotators and models have seen by the first answer.
 FROZEN_FIELDS = (

@@ -16,6 +16,8 @@ from studies.errors import OpeningRefused, StaleVersion, StudyError
 from studies.extra import Kind
 from studies.models import Membership, Study, StudyLog
 from studies.models.added_settings import added_fields, extras_of, store_added
+from studies.services.presets import CREATED, PRESETS, extras_of_preset, preset_named
+from studies.services.presets import FOLLOWERS as FOLLOWERS_OF_PRESETS
 from studies.statements import clock
 from studies.texts.normalisation import digest
 
@@ -51,12 +53,14 @@ RESERVED = {"new"}
 
 
 @transaction.atomic
-def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Study:
-    """Create a study, owned by `owner` if given.
+def create_study(*, slug: str, owner: User | None = None, preset: str = "", **fields: Any) -> Study:
+    """Create a study, owned by `owner` if given; `fields` take precedence over the preset.
 
-    Raises `StudyError` if the name is taken or reserved for an address of this site, and
-    `ValidationError` if settings are invalid.
+    Raises `StudyError` if the name is taken or reserved for an address of this site, or there is
+    no such preset, and `ValidationError` if settings are invalid.
     """
+    if preset:
+        fields = {**preset_named(preset).settings, "extras": extras_of_preset(preset), **fields}
     if slug in RESERVED:
         raise StudyError(f"“{slug}” is an address of this site. Choose another short name.")
     if slug.startswith("-"):
@@ -81,7 +85,10 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
     store_added(study)
     if owner is not None:
         Membership.objects.create(study=study, user=owner, role=Membership.Role.OWNER)
-    record(study, "created", user=owner)
+    record(study, CREATED, user=owner, **({"preset": preset} if preset else {}))
+    if preset:
+        for follow in FOLLOWERS_OF_PRESETS.of(study):
+            follow(study, PRESETS[preset])
     return study
 
 

@@ -27,6 +27,7 @@ from studies.models import (
 )
 from studies.models.added_settings import read_added
 from studies.services.items import seat_items, study_content_hash
+from studies.services.presets import COPIED, preset_of
 from studies.services.studies import check_seen, create_study, lock_study, record, seen_of
 from studies.statements import clock
 
@@ -89,7 +90,8 @@ def copy_study(
         copy.save(update_fields=["content_hash"])
     else:
         Study.objects.filter(pk=copy.pk).update(source={})
-    record(copy, "copied", user=by, of=study.slug, with_items=with_items)
+    preset = {"preset": name} if (name := preset_of(study)) else {}
+    record(copy, COPIED, user=by, of=study.slug, with_items=with_items, **preset)
     return copy
 
 

@@ -4,6 +4,7 @@ import ast
 import gettext
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ from django.conf import settings
 from django.template import engines
 from django.template.base import Lexer, TokenType
 from django.utils import translation
+from django.utils.translation import to_locale
 from django.utils.translation.template import templatize
 
 from annotation.content.texts import FOR_TRANSLATORS
 from studies.models import Task
+from studies.pages.settings_views import TRANSLATED
 from studies.prompts import BANDS, SETTINGS, wording
+from tests.annotation.catalogues import faults_of, read_catalogue, texts_of_controls
 
 ROOT = Path(settings.BASE_DIR)
 _FILES = "locale/*/LC_MESSAGES/django.po"
@@ -33,6 +37,7 @@ TEMPLATES = [
     *sorted(ROOT.glob("extras/*/jinja2/**/*.html")),
     *sorted(ROOT.glob("extras/*/templates/participants/*.html")),
 ]
+BUTTONS = {text for path in TEMPLATES for text in texts_of_controls(path.read_text("utf-8"))}
 MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
 # The names of keys, sides and signs are the same in every language.
 SAME_EVERYWHERE = {"A", "B", "T", "C", "N", "1", "2", "Enter", "UTC", "Thirdperson"}
@@ -66,23 +71,6 @@ def test_every_word_of_a_template_is_translated(path):
     assert words_outside_gettext(path.read_text("utf-8")) == []
 
 
-def read_catalogue(path: Path) -> dict[str, list[str]]:
-    """The translations of a .po file by their original; plural forms are several."""
-    found: dict[str, list[str]] = {}
-    for entry in path.read_text("utf-8").split("\n\n"):
-        texts: dict[str, str] = {}
-        name = ""
-        for line in entry.splitlines():
-            if line.startswith("#"):
-                continue
-            head, _, quoted = line.partition('"')
-            name = head.strip() or name
-            texts[name] = texts.get(name, "") + ast.literal_eval(f'"{quoted}')
-        if texts.get("msgid"):
-            found[texts["msgid"]] = [text for key, text in texts.items() if "msgstr" in key]
-    return found
-
-
 def owner_of(path: Path) -> Path:
     """The folder of an extra, or the whole program for what is in none."""
     parts = path.relative_to(ROOT).parts
@@ -103,7 +91,8 @@ def _marked_in(path: Path) -> Iterator[str]:
             yield ast.literal_eval(first[1])
 
 
-def marked_texts(owner: Path) -> set[str]:
+@cache
+def marked_texts(owner: Path) -> frozenset[str]:
     """Every text that templates and Python of the core or of an extra mark for translation."""
     found = set()
     for path in TEMPLATES:
@@ -115,33 +104,81 @@ def marked_texts(owner: Path) -> set[str]:
                 continue
             if node.func.id in MARKS and node.args and isinstance(node.args[0], ast.Constant):
                 found.add(node.args[0].value)
-    return found
+    return frozenset(found)
 
 
 @each_language
-def test_a_language_translates_exactly_the_msgids(path):
-    catalogue = read_catalogue(path)
+def test_nothing_is_wrong_with_a_catalogue(path):
     marked = marked_texts(owner_of(path))
     if owner_of(path) == ROOT:
         assert len(marked) > 200
     else:
         marked -= marked_texts(ROOT)
 
-    assert sorted(marked - set(catalogue)) == []
-    assert sorted(set(catalogue) - marked) == []
-    assert [text for text, translated in catalogue.items() if not all(translated)] == []
-    assert "fuzzy" not in path.read_text("utf-8")
+    faults = faults_of(path, marked=marked, buttons=BUTTONS)
+
+    assert not faults, "\n".join([str(path.relative_to(ROOT)), *faults])
 
 
-@each_language
-def test_a_language_keeps_every_slot_and_tag(path):
-    def slots(text):
-        return sorted(re.findall(r"%\(\w+\)s|</?\w+", text))
+def test_every_language_is_offered_and_has_all_texts_of_extras():
+    languages = {path.parts[-3] for path in CATALOGUES if owner_of(path) == ROOT}
 
-    catalogue = read_catalogue(path)
-    single = {text: forms[0] for text, forms in catalogue.items() if len(forms) == 1}
+    assert {to_locale(code) for code, _ in TRANSLATED} == languages | {"en"}
+    assert len(BUTTONS) > 30
+    for owner in {owner_of(path) for path in CATALOGUES}:
+        assert {path.name for path in owner.glob("locale/*")} == languages, owner
 
-    assert [text for text, form in single.items() if slots(text) != slots(form)] == []
+
+_HEADER = 'msgid ""\nmsgstr "Plural-Forms: nplurals={}; plural={};\\n"'
+_ARABIC = "n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5"
+_MINUTES = '"%(n)s minute"\nmsgid_plural "%(n)s minutes"\n'
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ('msgid "Save"\nmsgstr "Speichern"', ""),
+        ('msgid "Save"\nmsgstr "Das Eingegebene speichern"', "“Save”: 25 characters, a button has"),
+        ('msgid "Save"\nmsgstr ""', "“Save”: not translated"),
+        ('#, fuzzy\nmsgid "Save"\nmsgstr "Speichern"', "“Save”: fuzzy"),
+        ('msgid "Safe"\nmsgstr "Sicher"', "“Safe”: no page says this any more"),
+        ('msgid "To %(name)s"\nmsgstr "An %(nahme)s"', "“To %(name)s”: slots or tags"),
+        (
+            'msgid "<a href=x>To</a>"\nmsgstr "<a href=y>An</a>"',
+            "“<a href=x>To</a>”: slots or tags",
+        ),
+        ('msgid "In SECONDS"\nmsgstr "In SEKUNDEN"', "“In SECONDS”: slots or tags"),
+        (f'msgid {_MINUTES}msgstr[0] "%(n)s Minute"\nmsgstr[1] "%(n)s Minuten"', ""),
+        (f'msgid {_MINUTES}msgstr[0] "eine Minute"\nmsgstr[1] "%(n)s Minuten"', ""),
+        (
+            f'msgid {_MINUTES}msgstr[0] "%(n)s Minute"\nmsgstr[1] "zwei Minuten"',
+            "“%(n)s minute”: slots or tags",
+        ),
+        (
+            f'msgid {_MINUTES}msgstr[0] "%(n)s Minute"',
+            "“%(n)s minute”: 1 forms, the language has 2",
+        ),
+    ],
+)
+def test_each_kind_of_fault_is_named(tmp_path, entry, fault):
+    path = tmp_path / "django.po"
+    path.write_text(f"{_HEADER.format(2, 'n != 1')}\n\n{entry}\n", "utf-8")
+    marked = {text for text in read_catalogue(path).texts if text != "Safe"}
+
+    faults = faults_of(path, marked=marked, buttons={"Save"})
+
+    assert len(faults) == bool(fault)
+    assert "".join(faults).startswith(fault)
+    assert "“Close”: missing" in faults_of(path, marked={*marked, "Close"}, buttons=())
+
+
+def test_forms_for_one_number_alone_may_say_it_in_a_word(tmp_path):
+    path = tmp_path / "django.po"
+    forms = ["no minute", "a minute", "two minutes", *["%(n)s minutes"] * 3]
+    written = "\n".join(f'msgstr[{number}] "{form}"' for number, form in enumerate(forms))
+    path.write_text(f"{_HEADER.format(6, _ARABIC)}\n\nmsgid {_MINUTES}{written}\n", "utf-8")
+
+    assert faults_of(path, marked={"%(n)s minute"}, buttons=()) == []
 
 
 @each_language
@@ -151,11 +188,11 @@ def test_the_compiled_catalogue_is_up_to_date(path):
         compiled = gettext.GNUTranslations(file)._catalog
 
     flat: dict[str | tuple[str, int], str] = {}
-    for text, forms in read_catalogue(path).items():
+    for text, (plural, forms, _fuzzy) in read_catalogue(path).texts.items():
         flat |= (
-            {text: forms[0]}
-            if len(forms) == 1
-            else {(text, number): form for number, form in enumerate(forms)}
+            {(text, number): form for number, form in enumerate(forms)}
+            if plural
+            else {text: forms[0]}
         )
     assert {key: value for key, value in compiled.items() if key} == flat
 

@@ -5,7 +5,6 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from analysis.models import ItemNote
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.browser.conftest import PHONE, is_well_in_both_themes, until
@@ -59,8 +58,6 @@ def test_keys_move_through_the_list_and_the_items_and_can_be_switched_off(signed
 
     page.keyboard.press("j")
     page.wait_for_url("**/items/i1/*")
-    page.get_by_role("textbox", name="Note").press("j")
-    assert page.get_by_role("textbox", name="Note").input_value() == "j"
     page.get_by_label("Keys").uncheck()
     page.keyboard.press("j")
 
@@ -94,7 +91,7 @@ def test_a_part_of_the_plot_is_chosen_by_dragging(signed_in, study):
 
 
 @pytest.mark.nightly
-def test_without_scripts_lists_table_and_notes_work_on_a_phone(signed_in, study):
+def test_without_scripts_lists_and_table_work_on_a_phone(signed_in, study):
     page = signed_in(javascript=False, viewport=PHONE)
     page.goto(LIST)
     page.get_by_role("link", name="Annotators right, judge wrong").click()
@@ -102,12 +99,5 @@ def test_without_scripts_lists_table_and_notes_work_on_a_phone(signed_in, study)
     page.get_by_role("link", name="1 (1)").first.click()
     page.get_by_role("heading", name="1 item in the chosen range").wait_for()
     page.locator("[data-row] h3 a").click()
-    page.get_by_role("textbox", name="Note").fill("Ironic.")
-    page.get_by_role("textbox", name="Tags").fill("irony, hard")
-    page.get_by_role("button", name="Save note").click()
-
-    page.get_by_text("Note and tags saved.").wait_for()
+    page.get_by_role("heading", name="Judges", exact=True).wait_for()
     assert "list=disagreements" in page.url
-    assert ItemNote.objects.get().text == "Ironic."
-    page.get_by_role("link", name="irony", exact=True).click()
-    page.get_by_role("heading", name="1 item").wait_for()

@@ -1,4 +1,4 @@
-"""A report in Chromium: opens from a file, fetches nothing, draws, fits a phone and A4."""
+"""A report in Chromium, from a file and in the app: draws, fits a phone and A4."""
 
 import csv
 import datetime
@@ -8,12 +8,18 @@ from functools import cache
 from itertools import chain
 
 import pytest
+from django.conf import settings
 from django.db import transaction
+from django.test import RequestFactory
+from PIL import Image
 from playwright.sync_api import expect
 
 from analysis.data.dataset import load_dataset
+from analysis.pages.files import with_plotly
 from analysis.report.build import all_figures, all_tables, build_report
 from analysis.report.render import render_html, shown
+from analysis.report.rules import PLOTLY
+from analysis.report.stills import WIDTH
 from analysis.report.table_files import to_markdown, to_tex
 from analysis.report.tables import csv_rows
 from studies.exporters.tables import CsvWriter, csv_cell
@@ -27,6 +33,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 TRIED = (80, 56, 81, 50, 95)[: examples(3, every=5)]
 WINDOW = {"width": 1280, "height": 900}
+HTML = {"content-type": "text/html; charset=utf-8"}
 A4_AT_96_DPI = {"width": 794 - 2 * 57, "height": 1123}
 
 
@@ -85,32 +92,42 @@ def report_file(report, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def open_file(browser, report_file):
-    """Open the file in a browser that is offline; whatever it says or asks for is kept."""
+def open_page(browser, report_file):
+    """Open the file, offline, or the page in the app; whatever it says or asks for is kept."""
     contexts = []
+    html, _ = with_plotly(RequestFactory().get("/"), report_file.read_bytes(), "")
+    script = (settings.BASE_DIR / "static" / PLOTLY).read_bytes()
 
-    def open_file(*, chapters=True):
-        context = browser.new_context(viewport=WINDOW, offline=True)
+    def open_page(*, chapters=True, file=False):
+        context = browser.new_context(viewport=WINDOW, offline=file)
         contexts.append(context)
         page = context.new_page()
         page.said, page.asked = [], []
         page.on("console", lambda message: page.said.append(message.text))
         page.on("pageerror", lambda error: page.said.append(str(error)))
         page.on("request", lambda request: page.asked.append(request.url))
-        page.goto(report_file.as_uri())
+        if file:
+            page.goto(report_file.as_uri())
+        else:
+            page.route("http://testserver/", lambda route: route.fulfill(body=html, headers=HTML))
+            page.route(
+                "http://testserver/static/**",
+                lambda route: route.fulfill(body=script, content_type="text/javascript"),
+            )
+            page.goto("http://testserver/")
         page.wait_for_selector("body[data-drawn]")
         if chapters:
             page.evaluate(OPEN_CHAPTERS)
         return page
 
-    yield open_file
+    yield open_page
     for context in contexts:
         context.close()
 
 
 @pytest.fixture(scope="module")
-def opened(open_file):
-    page = open_file()
+def opened(open_page):
+    page = open_page()
     page.evaluate(REMEMBER)
     return page
 
@@ -124,8 +141,8 @@ def page(opened):
 
 
 @pytest.fixture(scope="module")
-def opened_folded(open_file):
-    page = open_file(chapters=False)
+def opened_folded(open_page):
+    page = open_page(chapters=False)
     page.evaluate(REMEMBER)
     return page
 
@@ -141,9 +158,15 @@ def folded(opened_folded):
 
 
 @pytest.fixture(scope="module")
-def spare(open_file):
+def spare(open_page):
     """One that tests may leave as they like."""
-    return open_file()
+    return open_page()
+
+
+@pytest.fixture(scope="module")
+def file(open_page):
+    """The file of the report, without the app."""
+    return open_page(file=True)
 
 
 @pytest.fixture
@@ -158,12 +181,51 @@ def on_paper(page):
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
 
 
-@pytest.mark.nightly
-def test_it_opens_from_a_file_and_asks_for_nothing(page, report_file):
-    assert page.said == []
-    assert [url for url in page.asked if not url.startswith(("data:", "blob:"))] == [
+def test_a_file_asks_for_nothing_and_has_a_still_picture_of_every_plot(file, report, report_file):
+    panels = sum(len(figure.panels) for figure in all_figures(report).values())
+    pictures = file.locator(".plot svg.still")
+
+    assert file.said == []
+    assert [url for url in file.asked if not url.startswith(("data:", "blob:"))] == [
         report_file.as_uri()
     ]
+    assert pictures.count() == panels
+    for width in (390, 1280):
+        file.set_viewport_size({"width": width, "height": 900})
+        boxes = [picture.bounding_box() for picture in pictures.all()]
+        assert all(200 < box["width"] <= min(480, width) for box in boxes)
+        until(file, f"document.documentElement.scrollWidth === {width}")
+
+
+def test_a_figure_of_a_file_is_saved_as_it_stands(file):
+    figure = file.locator("#figure-position")
+
+    saved = {}
+    for name in ("PNG", "SVG"):
+        with file.expect_download() as download:
+            figure.get_by_role("button", name=name).click()
+        saved[name] = download.value.path().read_bytes()
+
+    assert b"answers for side A" in saved["SVG"]
+    with Image.open(io.BytesIO(saved["PNG"])) as picture:
+        assert picture.width == 3 * WIDTH
+        assert len(picture.convert("RGB").getcolors(10**6)) > 10
+    assert file.said == []
+
+
+def test_a_tried_threshold_moves_the_tables_of_a_file_and_no_figure(file, report):
+    stamps = file.locator("#figure-histograms .figure-head .threshold-stamp")
+    titles = file.locator("figure h3")
+    before = [stamps.inner_text(), titles.all_inner_texts()]
+
+    move_threshold(file, 70)
+
+    assert file.locator("#table-table_a .threshold-stamp").inner_text() == "Threshold 70, explored"
+    assert [stamps.inner_text(), titles.all_inner_texts()] == before
+    assert "figures and every other number keep 80" in file.locator("#threshold").inner_text()
+    assert not file.get_by_label("Only from 40").is_visible()
+    file.get_by_role("button", name="Back to 80").click()
+    assert file.said == []
 
 
 def test_every_figure_is_drawn(page, report):
@@ -512,7 +574,8 @@ def test_without_javascript_the_numbers_are_there(browser, report_file):
     page = context.new_page()
     page.goto(report_file.as_uri())
 
-    assert "Figures need JavaScript" in page.locator("body").inner_text()
+    assert "JavaScript is off" in page.locator("body").inner_text()
+    assert page.locator("#figure-accuracy svg.still").first.is_visible()
     assert page.locator("#figure-histograms table tbody tr").count() > 10
     context.close()
 

@@ -75,7 +75,7 @@ def test_a_phone_reaches_every_place_without_a_swipe_or_a_script(signed_in):
     for fold, place in (
         ("Menu", "Documentation"),
         ("Section: Items", "Settings"),
-        ("Page: All items", "Audit"),
+        ("Page: All items", "Import"),
     ):
         link = page.get_by_role("link", name=place, exact=True)
         expect(link).to_be_hidden()

@@ -44,8 +44,6 @@ OPEN_TO_ALL = (
 # What viewers may read. They change nothing.
 FOR_VIEWERS = {
     "",
-    "audit/",
-    "audit/status/",
     "disagreements/",
     "disagreements/status/",
     "exports/",
@@ -258,7 +256,6 @@ HIDDEN_SLUGS = ("a-hidden-one", "nothing-here")
 WRITES = re.compile(r'\s*(?:INSERT|UPDATE|DELETE|REPLACE)[^"]*"(\w+)"')
 # What a page computes when it is first read, from what is there, and keeps: a repeat is the same.
 KEPT_WHEN_READ = {
-    "analysis_audit",
     "analysis_comparison",
     "annotation_completioncode",
 }

@@ -4,15 +4,12 @@ import pytest
 from django.db import IntegrityError
 from django.urls import reverse
 
-from analysis.disagreements import comparisons
-from analysis.models import ItemNote
 from judging import wordings
 from judging.models import PromptTemplate
-from studies.models import Item, Study
+from studies.models import Study
 from studies.pages import team_views
-from studies.services.studies import lock_study
 from studies.services.whole_studies import delete_rows, delete_study
-from tests.factories import make_item, make_study, sign_in
+from tests.factories import make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -58,26 +55,6 @@ def test_changing_something_deleted_is_not_a_server_error(error, study, wording,
     answer = client.post(reverse("judging:delete-wording", args=["s", wording.public_id]))
 
     assert answer.status_code == 404
-
-
-def test_a_note_on_an_item_being_deleted_is_not_a_server_error(study, monkeypatch):
-    make_item(study=study, key="one")
-    client = sign_in(study, "owner")
-
-    def delete_first(study_id):
-        Item.objects.filter(key="one").delete()
-        return lock_study(study_id)
-
-    monkeypatch.setattr(comparisons, "lock_study", delete_first)
-
-    answer = client.post(reverse("studies:item-note", args=["s", "one"]), {"text": "A note."})
-
-    assert answer.status_code == 404
-    assert not ItemNote.objects.exists()
-    monkeypatch.undo()
-    make_item(study=study, key="two", split="practice")
-    client.post(reverse("studies:item-note", args=["s", "two"]), {"text": "A note."})
-    assert ItemNote.objects.get().item.key == "two"
 
 
 def test_an_error_in_an_existing_study_stays_an_error(study, wording, monkeypatch):

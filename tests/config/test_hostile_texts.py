@@ -8,14 +8,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
-from analysis.disagreements.comparisons import read_tags, save_note
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from judging.models import Judge, PromptTemplate
 from studies.models import Membership, Study, TeamInvitation
-from tests.analysis.exports.helpers import export
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
-from tests.factories import make_item, make_items, make_study
-from tests.studies.hostile import HOSTILE, looks_like_a_formula, rows_of
+from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -75,7 +72,6 @@ def typed(owner: Client, study: Study) -> None:
         **_judge_defaults(owner),
     )
     post(owner, "team/invite/", role="viewer", note=MARKUP)
-    post(owner, "items/item-1/note/", text=MARKUP, tags="<img src=x onerror=1>", version="0")
     post(owner, "whole/copy/", title=f"Copy {MARKUP}", slug="copy")
     texts = owner.get("/studies/s/people/texts/").context["form"]
     written = {field.name: f"{field.name} {MARKUP}" for field in texts}
@@ -149,17 +145,3 @@ def test_an_invited_id_of_markup_is_refused_as_text(owner, study):
     assert refused.status_code == 422
     assert not ALIVE.search(refused.text)
     assert "&lt;img src=x" in refused.text
-
-
-def test_no_note_or_tag_is_a_formula_in_a_spreadsheet(study, tmp_path):
-    texts = [text for text in HOSTILE if text.strip() and "\0" not in text]
-    user = User.objects.create_user("ada")
-    for item, text in zip(make_items(study, len(texts)), texts, strict=True):
-        tags = read_tags(text)
-        save_note(study, item.pk, item.key, text=text, tags=tags, version=0, user=user)
-
-    path = export(study, "notes", tmp_path / "notes.csv", format="csv")
-
-    cells = [cell for row in rows_of(path.read_text("utf-8")) for cell in row]
-    assert len(cells) > len(texts)
-    assert [cell for cell in cells if looks_like_a_formula(cell)] == []

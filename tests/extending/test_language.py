@@ -48,13 +48,13 @@ def registered(tmp_path, monkeypatch, settings):
 
 @pytest.mark.usefixtures("registered")
 def test_participants_read_the_language_of_the_page():
-    study = make_study(language="it")
+    study = make_study(language="sv")
 
     html = arrive(study).get(f"/s/{study.slug}/consent/").content.decode()
 
-    assert '<html lang="it" dir="ltr">' in html
-    assert "<h1>Prima di iniziare</h1>" in html
-    assert "Accetto, continua" in html
+    assert '<html lang="sv" dir="ltr">' in html
+    assert "<h1>Innan du börjar</h1>" in html
+    assert "Jag godkänner, fortsätt" in html
     assert "Print or keep a copy of this text" in html  # not in the example's catalogue
 
 
@@ -64,4 +64,4 @@ def test_the_settings_of_a_study_offer_the_language():
 
     html = sign_in(study).get(f"/studies/{study.slug}/settings/").content.decode()
 
-    assert '<option value="it">Italiano</option>' in html
+    assert '<option value="sv">Svenska (translation not reviewed)</option>' in html

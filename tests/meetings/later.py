@@ -120,9 +120,9 @@ def _copied(study: Study) -> None:
 
 
 def _amend_consent(study: Study) -> None:
-    if not apps.is_installed("extras.amended_consents"):
+    if not apps.is_installed("extras.privacy"):
         return
-    from extras.amended_consents.amendments import amend_consent
+    from extras.privacy.amendments import amend_consent
 
     amended = {"consent": "Take *part*. Data are kept for ten years."}
     amend_consent(study_id=study.pk, fields=amended, note="Asked for.", asks_again=True)

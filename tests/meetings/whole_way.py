@@ -19,7 +19,7 @@ from studies.models import Item, Study
 from tests.meetings.recount import Recount
 
 # Tables that a study may not have; the refusal says so.
-OPTIONAL = {"anchors", "notes", "versions"} | {each.name for each in catalogue.MORE}
+OPTIONAL = {"anchors", "versions"} | {each.name for each in catalogue.MORE}
 RECOUNTED = ("items", "annotations", "judgments")
 CLASS = re.compile(r"\b[A-Z][A-Za-z]+(?:Error|Exception|DoesNotExist)\b")
 CHECKS = ("annotator_checks", "judge_checks", "file_checks")

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from studies import extra as manifest
 from studies.extra import extras_for_studies
 from studies.models import Study, StudyLog
 from studies.pages.workbench import section_pages
@@ -17,6 +18,7 @@ from studies.services.extras import turn_on, turned_on_at
 from studies.services.studies import create_study
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
+from tests.moved import update_from_before
 from tests.studies.files import jsonl, raw_item
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +48,7 @@ def titles(study):
 def test_a_study_begins_with_none_and_shows_no_page_of_one(study):
     assert study.extras == []
     assert not study.has_extra("certificates")
-    assert study.has_extra("sample")  # of the installation
+    assert study.has_extra("try_out")  # of the installation
     assert not {"Certificates", "Graded answers", "Waves"} & titles(study)
 
 
@@ -223,3 +225,52 @@ def test_an_export_of_everything_has_all_shapes_of_files(study, tmp_path):
     assert Study.objects.get().extras == []
     names = {path.name for path in (tmp_path / "out").rglob("*.*")}
     assert {"wide.csv", "croissant.json", "CITATION.cff"} <= names
+
+
+@pytest.fixture
+def merged(monkeypatch):
+    """Earlier versions called a part of `documents` “prints”, and one of `try_out` “peeks”."""
+    monkeypatch.setattr(manifest, "_renamed", lambda: {"prints": "documents", "peeks": "try_out"})
+
+
+def test_names_of_earlier_versions_are_those_of_today(merged, study):
+    study.extras = ["certificates", "peeks", "prints"]
+    study.clean_extras()
+
+    assert study.extras == ["certificates", "documents"]
+    call_command("extras", "one", "--on", "prints")
+    assert Study.objects.get(slug="one").extras == ["documents"]
+    call_command("extras", "one", "--off", "prints")
+    assert Study.objects.get(slug="one").extras == []
+
+
+def test_an_extra_under_its_former_name_was_turned_on_when_the_log_says(merged, study):
+    call_command("extras", "one", "--on", "documents")
+    row = StudyLog.objects.get(event=settings_service.SETTINGS_CHANGED)
+    row.detail["after"]["extras"] = ["prints"]
+    row.save()
+    study.refresh_from_db()
+
+    assert turned_on_at(study) == {"documents": row.created_at}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_studies_of_before_have_merged_extras_under_their_names_of_today(study):
+    Study.objects.update(extras=["amended_consents", "documents", "labelling"])
+
+    update_from_before("studies", "0006_names_of_merged_extras")
+
+    assert Study.objects.get().extras == ["data_files", "documents"]
+
+
+def test_an_extra_to_leave_out_that_does_not_exist_is_refused():
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        env=os.environ | {"EXTRAS_LEFT_OUT": "sample,nothing"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode != 0
+    assert "EXTRAS_LEFT_OUT: there is no extra “nothing”. Use names of: " in ended.stderr

@@ -7,7 +7,7 @@ from django.utils import timezone
 from studies.models import Membership, Study
 from studies.models.added_settings import added_fields
 from studies.pages.settings_views import GROUPS, SettingsForm
-from studies.services.settings import PRESETS
+from studies.services.presets import PRESETS
 from studies.services.studies import create_study
 from tests.factories import make_items, make_study
 

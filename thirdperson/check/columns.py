@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from studies.importers.columns.mapping import plain_name
 from studies.importers.files.faults import same_id
@@ -63,7 +64,8 @@ class Columns:
     each by its label; one without a label is of the judge's. `missing`: the words for no label,
     None to guess them; `named_labels`: labels in an option, which are never missing. `scales`:
     lowest and highest certainty of people or of a judge. `skip_faulty`: faulty rows are left out.
-    `has_numbers`: labels are numbers, of any number of values.
+    `has_numbers`: labels are numbers, of any number of values. `needs` is “people”, or what is
+    enough: “right labels” instead of these, or “nothing” besides items.
     """
 
     item: str = ""
@@ -84,6 +86,7 @@ class Columns:
     scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     skip_faulty: bool = False
     has_numbers: bool = False
+    needs: Literal["people", "right labels", "nothing"] = "people"
 
     @property
     def is_long(self) -> bool:
@@ -135,14 +138,18 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
                 f"{name} has no column “{column}”. It has: {listed(names, 40)}. Name one of these."
             )
     found = _guessed(names, rows, given)
-    if not (found.people or (found.annotator and found.label)):
+    has_people = found.people or (found.annotator and found.label)
+    is_enough = given.needs == "nothing" or (
+        given.needs == "right labels" and found.gold and found.judges
+    )
+    if not has_people and not is_enough:
         unclear = _Guesses(names, rows, found).alike_columns(found.judges)
         if unclear and not guessed_column("annotator", names):
             raise UnclearPeople(refusals.unclear_people(name, *unclear), unclear[0])
         scored = _guessed(names, rows, replace(given, has_numbers=True))
         like = _like_labels(names, rows, found.judges)
         raise NoLabels(refusals.no_people(name, like, found, scored))
-    if not (found.judges or found.judge_raters or found.kind):
+    if not (found.judges or found.judge_raters or found.kind) and given.needs != "nothing":
         raise NoLabels(refusals.no_judge(name, names, found, _unfit_judges(names, rows, found)))
     if not (given.people or given.judges) and (pairs := _criteria(found)):
         raise BadTable(refusals.several_criteria(name, pairs))

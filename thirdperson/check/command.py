@@ -2,17 +2,19 @@
 
 import json
 import sys
+import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thirdperson.check.labels import BadTable, LabelTable, listed
 
 if TYPE_CHECKING:
+    from thirdperson.check.against import Comparison
     from thirdperson.check.levels import LabelScale
     from thirdperson.check.scales import ScaleFinding
 
@@ -24,7 +26,8 @@ program that evaluates or labels. Columns are guessed, and the guesses are print
 database and sends nothing anywhere."""
 EPILOG = """\
 exit codes: 0 TRUSTED, 1 NOT TRUSTED, 3 INCONCLUSIVE (with the approximate number of labels
-by people still needed), 2 bad usage or an unreadable file. docs/check.md describes the formats."""
+by people still needed), 2 bad usage or an unreadable file. With --against: 0 better, 4 got worse,
+5 not shown, 6 not comparable. docs/check.md describes the formats."""
 
 
 def names(value: str) -> tuple[str, ...]:
@@ -55,6 +58,20 @@ def parser() -> ArgumentParser:
     )
     found.add_argument(
         "--gold-file", type=Path, metavar="FILE", help="a file with the right labels"
+    )
+    found.add_argument(
+        "--against",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="an earlier table of the same items, or its stored --json: did a judge get worse?",
+    )
+    found.add_argument(
+        "--mark",
+        type=Path,
+        metavar="FILE",
+        help="only write a page, .html, on which one person marks the items without seeing a judge",
     )
     found.add_argument(
         "--on",
@@ -225,8 +242,10 @@ def check(arguments: Sequence[str]) -> int:
 
 
 def _check(options: Namespace) -> int:
-    for file in (*options.files, *filter(None, [options.gold_file])):
+    for file in (*options.files, *filter(None, [options.gold_file]), *options.against):
         _check_file(file)
+    if options.mark:
+        return _write_marking_page(options)
     if not options.doctor:
         _check_paths(options.out, options.card)
     from thirdperson.check.rendering import set_up
@@ -248,8 +267,19 @@ def _check(options: Namespace) -> int:
 
         sys.stdout.write("\n".join([*doctor_lines(labels, options), ""]))
         return TRUSTED
-    if scale := scale_of(labels, options):
-        return _check_scale(labels, scale, options)
+    scale = scale_of(labels, options)
+    if scale:
+        # The earlier file is read alike, without a second question at the terminal.
+        options.level = scale.level
+    comparison = None
+    if options.against:
+        from thirdperson.check.against import compared
+
+        comparison = compared(labels, options)
+        if not labels.raters(is_judge=False):
+            return _compare_alone(labels, comparison, options)
+    if scale:
+        return _check_scale(labels, scale, options, comparison)
     choices = choices_of(labels, pair=options.labels, tie=options.tie, positive=options.positive)
     data = dataset_of(
         labels,
@@ -283,17 +313,96 @@ def _check(options: Namespace) -> int:
         best = f"the best of {len(finding.judges)} judges"
         reading.append(f"verdict: about {best} (for more about each: --level nominal)")
     if options.json:
-        result = finding.as_json() | {"report": str(options.out), "read": reading}
-        sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+        _print_json(finding.as_json(), labels, reading, comparison, options)
     elif options.markdown:
-        sys.stdout.write(finding.markdown(options.name, reading))
+        sys.stdout.write(finding.markdown(options.name, reading) + _markdown(comparison))
     else:
         lines = finding.lines(options.name, reading, options.out, of_output())
-        sys.stdout.write("\n".join(lines) + "\n")
-    return finding.exit_code
+        sys.stdout.write("\n".join([*lines, *_lines(comparison)]) + "\n")
+    return comparison.exit_code if comparison else finding.exit_code
 
 
-def _check_scale(labels: LabelTable, scale: "LabelScale", options: Namespace) -> int:
+def _write_marking_page(options: Namespace) -> int:
+    path: Path = options.mark
+    if path.suffix != ".html" or path.is_dir() or not path.parent.is_dir():
+        raise BadTable(f"--mark {path}: name a file that ends in .html, in a folder that exists.")
+    if path.exists() and b": marking page of Thirdperson</title>" not in path.read_bytes()[:4096]:
+        raise BadTable(
+            f"{path} exists and is no marking page, so it was not replaced. Name another file with "
+            "--mark."
+        )
+    from thirdperson.check.rendering import set_up
+
+    set_up()
+    from thirdperson.check.marking.building import write_page
+
+    with _written(path, "--mark"):
+        sys.stdout.write(write_page(options))
+    return TRUSTED
+
+
+def _compare_alone(labels: LabelTable, comparison: "Comparison", options: Namespace) -> int:
+    """Without labels of people there is no verdict and no report."""
+    reading = [*labels.reading, *_skipped(labels)]
+    if options.json:
+        _print_json({"verdict": None, "exit_code": None}, labels, reading, comparison, options)
+    elif options.markdown:
+        sys.stdout.write(_markdown(comparison))
+    else:
+        from thirdperson.check.terminal import of_output
+
+        judges = listed(labels.raters(is_judge=True))
+        size = f"{options.name}: {len(labels.items):,} items with right labels, judge {judges}"
+        verdict = ["", "No verdict and no report: nobody else labelled these items."]
+        lines = [*of_output().head(size, reading), *verdict, *_lines(comparison)]
+        sys.stdout.write("\n".join([*lines, ""]))
+    return comparison.exit_code
+
+
+def _print_json(
+    result: dict[str, Any],
+    labels: LabelTable,
+    reading: Sequence[str],
+    comparison: "Comparison | None",
+    options: Namespace,
+) -> None:
+    """The result, with what a later `--against` needs."""
+    from thirdperson.check.against import stored
+
+    if result["verdict"]:
+        result["report"] = str(options.out)
+    result["read"] = list(reading)
+    if comparison:
+        result["against"] = comparison.as_json()
+    result["stored"] = stored(labels)
+    sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+
+
+def _markdown(comparison: "Comparison | None") -> str:
+    from thirdperson.check.verdict import escaped
+
+    return f"\n{comparison.markdown(escaped)}" if comparison else ""
+
+
+def _lines(comparison: "Comparison | None") -> list[str]:
+    if comparison is None:
+        return []
+    from thirdperson.check.terminal import of_output
+
+    first, *notes = comparison.lines()
+    width = of_output().width
+    wrapped = [
+        textwrap.fill(note, width, initial_indent="- ", subsequent_indent="  ") for note in notes
+    ]
+    return ["", textwrap.fill(first, width), *wrapped]
+
+
+def _check_scale(
+    labels: LabelTable,
+    scale: "LabelScale",
+    options: Namespace,
+    comparison: "Comparison | None" = None,
+) -> int:
     """Check labels of more than two classes, or on a scale: a verdict for each judge."""
     from thirdperson.check.scale_page import as_json, markdown, page, terminal_lines
     from thirdperson.check.scales import scale_finding
@@ -308,14 +417,14 @@ def _check_scale(labels: LabelTable, scale: "LabelScale", options: Namespace) ->
     if options.card:
         _draw_scale(finding, title, options)
     if options.json:
-        result = as_json(finding) | {"report": str(options.out), "read": reading}
-        sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+        _print_json(as_json(finding), labels, reading, comparison, options)
     elif options.markdown:
-        sys.stdout.write(text)
+        sys.stdout.write(text + _markdown(comparison))
     else:
         lines = terminal_lines(finding, options.name, reading, of_output())
-        sys.stdout.write("\n".join([*lines, "", f"Report: {options.out}", ""]))
-    return int(as_json(finding)["exit_code"])
+        report = ["", f"Report: {options.out}"]
+        sys.stdout.write("\n".join([*lines, *report, *_lines(comparison), ""]))
+    return comparison.exit_code if comparison else int(as_json(finding)["exit_code"])
 
 
 def _draw_scale(finding: "ScaleFinding", title: str, options: Namespace) -> None:

@@ -1,7 +1,8 @@
 """`thirdperson check` in a GitHub Action: a job summary, and one comment on the pull request.
 
 The comment is found again by a mark in its text and changed, so a pull request has one for each
-file. It says what the verdict was on the base branch if the file is there too.
+file. It says what the verdict was on the base branch if the file is there too, and whether a judge
+got worse since.
 """
 
 import json
@@ -19,6 +20,8 @@ from typing import Any
 
 import requests
 
+from thirdperson.check.against import EXIT_CODES as CHANGES
+from thirdperson.check.against import NOT_SHOWN
 from thirdperson.check.command import INCONCLUSIVE, NOT_TRUSTED, USAGE
 
 _SECONDS = 30
@@ -119,23 +122,26 @@ def _check(file: str, options: Sequence[str]) -> tuple[int, str]:
     command = [sys.executable, "-m", "thirdperson", "check", file, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     # Python itself ends with 1, and prints nothing here, when something breaks.
-    if done.stdout and done.returncode in (0, NOT_TRUSTED, INCONCLUSIVE):
+    if done.stdout and done.returncode in (NOT_TRUSTED, INCONCLUSIVE, *CHANGES.values()):
         return done.returncode, done.stdout
     return USAGE, done.stderr
 
 
 def _change(file: str, options: Sequence[str], base: str, *, now: str) -> str:
-    """What the verdict was on the base branch; empty where there is no such file."""
+    """The verdict on the base branch, and what changed since; empty where there is no such file."""
     with tempfile.TemporaryDirectory() as folder:
         before = Path(folder) / Path(file).name
         if not _fetched(file, base, before):
             return ""
         out = ["--markdown", "--out", str(Path(folder) / "report.html")]
         code, then = _check(str(before), [*options, *out])
-    if code == USAGE:
-        return f"On `{base}` this file could not be read."
+        if code == USAGE:
+            return f"On `{base}` this file could not be read."
+        _, both = _check(file, [*options, *out, "--against", str(before)])
     same = _heading(then) == _heading(now)
-    return f"As on `{base}`." if same else f"On `{base}`: {_heading(then)}"
+    verdict = f"As on `{base}`." if same else f"On `{base}`: {_heading(then)}"
+    change = both.partition("\n#### ")[2]
+    return f"{verdict}\n\n#### {change}" if change else verdict
 
 
 def _heading(markdown: str) -> str:
@@ -165,10 +171,12 @@ def main() -> int:
         environment,
         comments=environment.get("CHECK_COMMENT", "true") == "true",
     )
-    if code == INCONCLUSIVE and environment.get("CHECK_INCONCLUSIVE", "pass") == "pass":
-        sys.stdout.write(
-            "::warning::The labels do not decide yet whether the judge can stand in.\n"
-        )
+    undecided = {
+        INCONCLUSIVE: "whether the judge can stand in",
+        CHANGES[NOT_SHOWN]: "whether the judge got worse or better",
+    }
+    if code in undecided and environment.get("CHECK_INCONCLUSIVE", "pass") == "pass":
+        sys.stdout.write(f"::warning::The labels do not decide yet {undecided[code]}.\n")
         return 0
     return code
 

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -160,7 +160,8 @@ def _long(columns: Columns, where: str, item: str, row: Mapping[str, str]) -> It
     if columns.kind:
         is_judge = kind_is_judge(row.get(columns.kind, ""), where, columns.kind)
     yield _label(columns, where, item, row, columns.label, rater, is_judge)
-    for column in columns.judges:
+    # A file with the marks of one person has no column of the judge.
+    for column in filter(row.__contains__, columns.judges):
         yield _label(columns, where, item, row, column, column, True)
 
 
@@ -315,6 +316,39 @@ def _send(send: Send, options: Namespace) -> None:
 
 
 def _labels(options: Namespace) -> LabelTable:
+    rows, columns, read = rows_of(options)
+    skipped = [fault for table in read.tables.values() for fault in table.skipped]
+    try:
+        labels = labels_of(rows, columns, name=options.name, skipped=skipped)
+    except NoLabels as error:
+        places = [place for table in read.tables.values() for place in table.places if "*" in place]
+        hint = f" If each label is a record of its own: {listed(places, 4)}." if places else ""
+        raise BadTable(f"{error}{hint}") from None
+    known = {table.format for table in read.tables.values()} - {""}
+    changes = sum((Counter(table.changes) for table in read.tables.values()), Counter[str]())
+    labels.reading += [f"{what}: {count:,}" for what, count in changes.items()]
+    labels.reading[:0] = [f"format: {name}" for name in sorted(known)]
+    if len(read.tables) > 1:
+        words = f"joined by {columns.item}; one rater each: {listed(read.raters)}"
+        labels.reading.insert(0, f"files: {words if read.raters else 'parts of one table'}")
+    if options.gold_file:
+        gold = _table(options.gold_file, options, read.options)
+        on = ", ".join(options.on)
+        add_gold(labels, gold.rows, options.gold_file, gold=read.options.gold, on=on)
+    return labels
+
+
+@dataclass(frozen=True)
+class ReadFiles:
+    """The tables of the files, the raters that are a file each, and what options name."""
+
+    tables: Mapping[Path, FileRows]
+    raters: Sequence[str]
+    options: Columns
+
+
+def rows_of(options: Namespace) -> tuple[CheckedRows, Columns, ReadFiles]:
+    """The rows of all files as one table, with the columns that are known. Raises `BadTable`."""
     formats = ["auto", "table", *registry.READERS]
     if options.format not in formats:
         raise BadTable(f"--format {options.format}: use one of {listed(formats, 20)}.")
@@ -327,13 +361,14 @@ def _labels(options: Namespace) -> LabelTable:
     tables = {file: _table(file, options, given) for file in options.files}
     if options.metric and not any(table.format for table in tables.values()):
         raise BadTable("--metric is for exports. In a table, name the columns: --people, --judge.")
-    skipped = [fault for table in tables.values() for fault in table.skipped]
+    raters: list[str] = []
     if len(tables) == 1:
         [table] = tables.values()
         rows, columns = table.rows, table.columns
     else:
         whole = joined({file: table.rows for file, table in tables.items()}, given, on)
         rows, columns = whole.rows, whole.with_options(given)
+        raters = [*whole.columns.people, *whole.columns.judges]
     names = {column for _, row in rows for column in row}
     if len(tables) > 1 or options.gold_file:
         # A named column can be in one of the files only, such as that of the right labels.
@@ -342,24 +377,7 @@ def _labels(options: Namespace) -> LabelTable:
             gold=columns.gold if columns.gold in names else "",
             label=columns.label if columns.label in names else "",
         )
-    try:
-        labels = labels_of(rows, columns, name=options.name, skipped=skipped)
-    except NoLabels as error:
-        places = [place for table in tables.values() for place in table.places if "*" in place]
-        hint = f" If each label is a record of its own: {listed(places, 4)}." if places else ""
-        raise BadTable(f"{error}{hint}") from None
-    known = {table.format for table in tables.values()} - {""}
-    changes = sum((Counter(table.changes) for table in tables.values()), Counter[str]())
-    labels.reading += [f"{what}: {count:,}" for what, count in changes.items()]
-    labels.reading[:0] = [f"format: {name}" for name in sorted(known)]
-    if len(tables) > 1:
-        own = [*whole.columns.people, *whole.columns.judges]
-        words = f"joined by {columns.item}; one rater each: {listed(own)}"
-        labels.reading.insert(0, f"files: {words if own else 'parts of one table'}")
-    if options.gold_file:
-        gold = _table(options.gold_file, options, given)
-        add_gold(labels, gold.rows, options.gold_file, gold=given.gold, on=on)
-    return labels
+    return rows, columns, ReadFiles(tables, raters, given)
 
 
 def _table(path: Path, options: Namespace, given: Columns) -> FileRows:
@@ -390,6 +408,7 @@ def _given(options: Namespace) -> Columns:
         scales=dict(map(_scale, options.scale)),
         skip_faulty=options.skip_faulty,
         has_numbers=options.level == "score" or (options.level == "ordinal" and not options.labels),
+        needs="nothing" if options.mark else "right labels" if options.against else "people",
     )
 
 

@@ -56,7 +56,7 @@ def joined(tables: Tables, given: Columns, on: str) -> ExportedColumns:
             )
     long = [file for file, own in names.items() if _annotator(own, given)]
     parts = long or ([] if _shared_items(tables, item) else [*tables])
-    if len({frozenset(names[file]) for file in parts}) > 1:
+    if len({frozenset(names[file]) for file in parts}) > 1 and not _are_marks(parts, names, given):
         raise BadTable(
             f"{listed([file.name for file in parts])} are parts of one table, but have different "
             "columns. Give them the same columns."
@@ -65,6 +65,12 @@ def joined(tables: Tables, given: Columns, on: str) -> ExportedColumns:
     if len(parts) == len(tables):
         return ExportedColumns(rows, Columns(item=item))
     rest = {file: part for file, part in tables.items() if file not in parts}
+    if not _shared_items({Path(): rows, **rest}, item):
+        raise BadTable(
+            f"{listed([file.name for file in parts])} and {listed([file.name for file in rest])} "
+            f"have no {item} in common, so these are labels of other items. Check which files "
+            "belong together."
+        )
     return _by_rater(rest, names, given, item, long=rows)
 
 
@@ -93,6 +99,15 @@ def _shared_items(tables: Tables, item: str) -> bool:
         for key in {same_id(row.get(item, "").strip()) for _, row in rows}
     )
     return any(n > 1 for n in found.values())
+
+
+def _are_marks(files: Sequence[Path], names: Mapping[Path, Sequence[str]], given: Columns) -> bool:
+    """Whether each row of all files is a label, in columns of one name."""
+    own = {
+        (_annotator(names[file], given), given.label or guessed_column("label", names[file]))
+        for file in files
+    }
+    return len(own) == 1 and all(next(iter(own)))
 
 
 def _annotator(columns: Sequence[str], given: Columns) -> str:

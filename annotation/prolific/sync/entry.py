@@ -29,6 +29,7 @@ from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import REFRESHED_EVERY, apply, is_watched, page_client, study_of
 from annotation.seats.assignment import LEFT
 from annotation.seats.flow import ACTIVE
+from annotation.services.identities import identity_hashes
 from studies.models import Item, Study
 from studies.statements import clock
 
@@ -235,7 +236,9 @@ def _is_signed(query: Mapping[str, str]) -> bool:
 
 
 def _has_entered(study: Study, pid: str, session: str) -> bool:
-    identity = ProlificIdentity.objects.filter(annotator__study=study, pid=pid).first()
+    # By the index of annotators: an id itself has none, and would be compared with everybody's.
+    known = {"annotator__study": study, "annotator__identity_hash__in": identity_hashes(pid)}
+    identity = ProlificIdentity.objects.filter(**known).first()
     return identity is not None and session in identity.session_ids
 
 

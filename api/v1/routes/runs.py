@@ -1,7 +1,7 @@
 """Judges, which all studies share, and their runs: estimate, start, follow, cancel, judgments."""
 
 from dataclasses import asdict
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -61,6 +61,10 @@ class JudgeOut(Schema):
     max_tokens: int
     price_input: float | None = Field(description="US dollars per million tokens.")
     price_output: float | None
+    price_day: date | None = Field(description="The day on which the prices were read.")
+    price_remark: str = Field(
+        description="What is wrong with the price: its age; empty if nothing."
+    )
     is_retired: bool
     runs_here: int = Field(description="Runs in this study.")
 
@@ -144,6 +148,9 @@ class CostEstimate(Schema):
     dollars: float | None = Field(description="Null if the judge has no price.")
     seconds: float | None
     is_tried: bool = Field(description="Whether it is based on replies of the run.")
+    remarks: list[str] = Field(
+        description="What the model refuses of what is asked, and whether its price is old."
+    )
 
 
 class Progress(Schema):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.core.exceptions import PermissionDenied
 from django.core.validators import BaseValidator
@@ -18,7 +18,8 @@ from studies.models.added_settings import added_fields, extras_of, read_added
 from studies.money import major_units
 from studies.pages.listing import list_studies, role_of, study_figures
 from studies.pages.settings_views import MAY_CREATE, SettingsForm
-from studies.services.settings import PRESETS, extras_of_preset, fixed_settings, save_settings
+from studies.services.presets import PRESETS, extras_of_preset
+from studies.services.settings import fixed_settings, save_settings
 from studies.services.studies import StateNote, change_state, create_study, open_draft
 
 router = Router()
@@ -119,14 +120,18 @@ class Settings(Schema):
     )
 
 
+if TYPE_CHECKING:
+    PresetName = str
+else:
+    PresetName = Literal[("", *PRESETS)]
+
+
 class NewStudy(Settings):
     slug: str = Field(
         "", max_length=60, description="The short name; if empty, it is derived from the title."
     )
     title: str = Field(min_length=1, max_length=200)
-    preset: Literal["", "paper", "ties", "class", "pilot"] = Field(
-        "", description="Initial settings."
-    )
+    preset: PresetName = Field("", description="Initial settings, quota and planned runs.")
 
 
 class ChangedSettings(Settings):
@@ -207,7 +212,11 @@ def create(request: HttpRequest, body: NewStudy) -> Status[dict[str, Any]]:
     study.clean_extras()
     form = _form(study, given, slug=slug)
     created = create_study(
-        slug=form.cleaned_data["slug"], owner=user, **form.values(), extras=study.extras
+        slug=form.cleaned_data["slug"],
+        owner=user,
+        preset=preset,
+        **form.values(),
+        extras=study.extras,
     )
     return Status(201, _shown(request, created))
 

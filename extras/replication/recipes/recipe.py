@@ -342,6 +342,7 @@ FIELDS = (
     "price_input",
     "price_output",
     "price_cached_input",
+    "price_day",
     "batch_price",
     "concurrency",
     "rpm",

@@ -2,6 +2,7 @@ import json
 import os
 from argparse import ArgumentParser, BooleanOptionalAction, RawDescriptionHelpFormatter
 from contextlib import suppress
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -42,6 +43,7 @@ _FIELDS = (
     "price_input",
     "price_output",
     "price_cached_input",
+    "price_day",
     "concurrency",
     "rpm",
     "tpm",
@@ -234,6 +236,12 @@ class Command(BaseCommand):
             help="per million input tokens from the server's cache",
         )
         parser.add_argument(
+            "--price-day",
+            type=date.fromisoformat,
+            metavar="YYYY-MM-DD",
+            help="the day on which you read the prices (default: that of a public price, or today)",
+        )
+        parser.add_argument(
             "--batch-price",
             type=dollars,
             metavar="SHARE",
@@ -322,3 +330,10 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"{price.input} and {price.output} US dollars per million tokens. {price.words}"
             )
+        elif is_new and options["preset"] and not judge.is_priced:
+            self.stdout.write(
+                "Its price is unknown, so runs cannot have a budget in dollars. Add it with "
+                "--price-input and --price-output; 0 for a server of your own."
+            )
+        if judge.price_remark:
+            self.stdout.write(f"Note: {judge.price_remark}")

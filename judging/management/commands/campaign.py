@@ -7,15 +7,18 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.errors import DatabaseAway, FieldError, JudgingError
+from judging.management.commands.add_judge import dollars
 from judging.models import Campaign, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import PLAN_KEYS, CampaignPlan, read_plan, start_campaign
 from judging.runs.costs import CampaignEstimate, estimate_plan
+from judging.runs.planned import planned_runs, plans_of
 from judging.selectors import campaign_progress, progress_words, run_progress
 from judging.worker import runtime
 from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
 from studies.management.terminal import add_how, find_study, progress_bar
+from studies.models import Study
 from studies.prompts import language_note
 from studies.services.extras import turned_on_since
 
@@ -29,7 +32,25 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
-        parser.add_argument("plan", type=Path, metavar="FILE.toml")
+        parser.add_argument("plan", type=Path, metavar="FILE.toml", nargs="?")
+        parser.add_argument(
+            "--planned",
+            action="store_true",
+            help="instead of a file: the runs that the study's preset plans, as campaigns",
+        )
+        parser.add_argument(
+            "--judge",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="with --planned: a judge; repeatable",
+        )
+        parser.add_argument(
+            "--budget",
+            type=dollars,
+            metavar="USD",
+            help="with --planned: the most that each campaign spends",
+        )
         parser.add_argument(
             "--change",
             action="store_true",
@@ -39,9 +60,33 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
-        path: Path = options["plan"]
+        path: Path | None = options["plan"]
+        if options["planned"] == (path is not None):
+            raise CommandError("Name a plan file, or use --planned.", returncode=2)
+        if path is None:
+            try:
+                plans = plans_of(study, judges=options["judge"], budget=options["budget"])
+            except JudgingError as error:
+                raise CommandError(str(error)) from error
+            for sentence in planned_runs(study).left_out:
+                self.stderr.write(f"Left out: {sentence}")
+            for plan in plans:
+                self._start(study, plan, options, where=plan.name)
+            return
         try:
             plan = read_plan(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise CommandError(f"{path} is not UTF-8.") from error
+        except JudgingError as error:
+            raise CommandError(f"{path}: {error}") from error
+        self._start(study, plan, options, where=str(path))
+
+    def _start(
+        self, study: Study, plan: CampaignPlan, options: dict[str, Any], *, where: str
+    ) -> None:
+        try:
             if note := language_note(study.language, plan.language):
                 self.stdout.write(note)
             if options["dry_run"]:
@@ -53,14 +98,10 @@ class Command(BaseCommand):
                 enqueue=not options["inline"],
                 change=options["change"],
             )
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-        except UnicodeDecodeError as error:
-            raise CommandError(f"{path} is not UTF-8.") from error
         except FieldError as error:  # fields of a plan are named like the keys of its file
-            raise CommandError(f"{path}: {error.worded(_key_of)}") from error
+            raise CommandError(f"{where}: {error.worded(_key_of)}") from error
         except (JudgingError, StudyError) as error:
-            raise CommandError(f"{path}: {error}") from error
+            raise CommandError(f"{where}: {error}") from error
         for sentence in turned_on_since(study):
             self.stderr.write(sentence)
         try:
@@ -124,4 +165,5 @@ def _words(plan: CampaignPlan, estimate: CampaignEstimate) -> str:
     for row in estimate.judges:
         money = "price unknown" if row.dollars is None else f"${row.dollars:.2f}"
         lines.append(f"{row.judge.name}: {row.questions:,} questions, {money}.")
+    lines += [f"Note: {remark}" for remark in estimate.remarks]
     return "\n".join(lines)

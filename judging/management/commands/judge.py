@@ -329,8 +329,9 @@ def _look(run: JudgeRun) -> RunProgress:
 
 def _estimated(cost: RunEstimate) -> str:
     money = "cost unknown" if cost.dollars is None else f"about ${cost.dollars:.4f}"
-    return (
-        f"{cost.questions:,} questions, about {cost.tokens:,} tokens: {money}. Nothing was asked."
+    asked = f"{cost.questions:,} questions, about {cost.tokens:,} tokens: {money}."
+    return "\n".join(
+        [f"{asked} Nothing was asked.", *(f"Note: {remark}" for remark in cost.remarks)]
     )
 
 

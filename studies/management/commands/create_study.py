@@ -11,6 +11,7 @@ from studies.extra import extras_of_new_studies
 from studies.management.terminal import explain, read_settings
 from studies.models import Study, Task
 from studies.models.added_settings import added_fields
+from studies.services.presets import PRESETS, extras_of_preset
 from studies.services.studies import create_study
 
 
@@ -28,6 +29,11 @@ class Command(BaseCommand):
         parser.add_argument("slug", help="short name, used in addresses: letters, digits, - and _")
         parser.add_argument("--title")
         parser.add_argument("--task", choices=Task.values)
+        parser.add_argument(
+            "--preset",
+            choices=[*PRESETS],
+            help="settings, quota and planned runs to begin with; --from and --extra change them",
+        )
         parser.add_argument(
             "--from",
             dest="file",
@@ -50,13 +56,16 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         fields = read_settings(options["file"], _names()) if options["file"] else {}
         fields |= {name: options[name] for name in ("title", "task") if options[name]}
-        wanted = fields.get("extras", extras_of_new_studies())
+        preset = options["preset"] or ""
+        wanted = fields.get(
+            "extras", extras_of_preset(preset) if preset else extras_of_new_studies()
+        )
         if options["extra"] and isinstance(wanted, list):
             fields["extras"] = [*wanted, *options["extra"]]
         fields["state"] = Study.State.DRAFT if options["draft"] else Study.State.OPEN
         try:
             owner = User.objects.get(username=options["owner"]) if options["owner"] else None
-            study = create_study(slug=options["slug"], owner=owner, **fields)
+            study = create_study(slug=options["slug"], owner=owner, preset=preset, **fields)
         except User.DoesNotExist as error:
             raise CommandError(f"There is no user “{options['owner']}”.") from error
         except ValidationError as error:

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
-from studies.extra import extras_for_studies
+from studies.extra import current_name, extras_for_studies
 from studies.management.terminal import find_study
 from studies.services.extras import extras_in, set_extras
 
@@ -21,13 +21,14 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         if options["on"] or options["off"]:
             known = extras_for_studies()
-            for name in (*options["on"], *options["off"]):
+            on, off = (set(map(current_name, options[option])) for option in ("on", "off"))
+            for name in sorted(on | off):
                 if name not in known:
                     raise CommandError(
                         f"There is no extra “{name}”. Use names of: {', '.join(known)}."
                     )
             try:
-                set_extras(study, {*study.extras, *options["on"]}.difference(options["off"]))
+                set_extras(study, {*study.extras, *on} - off)
             except StudyError as error:
                 raise CommandError(str(error)) from error
         for each in extras_in(study):

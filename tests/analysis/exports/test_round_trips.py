@@ -1,49 +1,28 @@
 """What a bundle holds is what the database holds: every row of every table, from every format."""
 
 import datetime as dt
-import io
 import json
 from dataclasses import replace
 from random import Random
 
-import pyarrow.parquet
 import pytest
 from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
-from analysis.exports.columns import ITEMS
 from analysis.exports.rows import exported_id
 from analysis.report.build import build_report
 from analysis.report.report_json import to_json
 from annotation.models import Annotation
 from annotation.services import exclude
 from judging.models import Judgment
-from studies.exporters.tables import CsvWriter
-from studies.importers.files.bundle import Bundle, File
-from studies.importers.items.item_bundle import ImportOptions, read_bundle
-from studies.importers.items.storage import import_items
-from studies.models import Item
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, rows
 from tests.factories import answer_item, make_study, walk_in
-from tests.studies.files import jsonl, raw_item, read
+from tests.studies.files import raw_item
 
 pytestmark = pytest.mark.django_db
-
-
-def from_parquet(path):
-    """Rows as JSON Lines has them: times as text, objects as objects."""
-
-    def value(name, cell):
-        if isinstance(cell, dt.datetime):
-            return cell.strftime("%Y-%m-%dT%H:%MZ")
-        is_json = name in {"persona_features_shown", "demographics", "flags", "machine_signs"}
-        return json.loads(cell) if is_json and cell is not None else cell
-
-    table = pyarrow.parquet.read_table(path).to_pylist()
-    return [{name: value(name, cell) for name, cell in row.items()} for row in table]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +31,7 @@ def bundle(django_db_setup, django_db_blocker, tmp_path_factory):
     with django_db_blocker.unblock(), transaction.atomic():
         study = random_study(3)
         key = study.export_key
-        out = export(study, "all", tmp_path_factory.mktemp("round") / "out", format="parquet")
+        out = export(study, "all", tmp_path_factory.mktemp("round") / "out")
         answers = {
             (a.assignment.item.key, exported_id(key, a.assignment.annotator.pseudonym)): (
                 a.choice,
@@ -91,13 +70,6 @@ def bundle(django_db_setup, django_db_blocker, tmp_path_factory):
     return out, answers, judgments, people
 
 
-def readers(out, name):
-    return {
-        "jsonl": rows(out / f"jsonl/{name}.jsonl"),
-        "parquet": from_parquet(out / f"data/{name}/{name}.parquet"),
-    }
-
-
 READ_BACK = {
     "annotations": (
         ("item_id", "rater_id"),
@@ -121,76 +93,6 @@ def test_rows_read_back_are_those_of_the_database(bundle, table):
     found = {tuple(row[key] for key in keys): tuple(row[name] for name in names) for row in read}
     assert len(found) == len(read) > 5
     assert found == stored[list(READ_BACK).index(table)]
-
-
-def test_pandas_keeps_whole_numbers_and_flags_where_some_are_missing(bundle):
-    out, answers, judgments, _ = bundle
-
-    people = pyarrow.parquet.read_table(out / "data/annotations/annotations.parquet").to_pandas()
-    models = pyarrow.parquet.read_table(out / "data/judgments/judgments.parquet").to_pandas()
-
-    for table, stored in ((people, answers), (models, judgments)):
-        assert (table.certainty.dtype.name, table.excluded.dtype.name) == ("Int64", "boolean")
-        stated = [certainty for _, certainty, *_ in stored.values()]
-        assert None in stated
-        assert int(table.certainty.isna().sum()) == stated.count(None)
-        assert int(table.certainty.sum()) == sum(filter(None, stated))
-    assert models.checks_passed.dtype.name == "boolean"
-    assert models.checks_passed.isna().all()
-
-
-@pytest.mark.parametrize("name", ["annotations", "judgments", "aggregates", "annotators"])
-def test_parquet_and_json_lines_hold_the_same_rows(bundle, name):
-    found = readers(bundle[0], name)
-
-    assert found["parquet"] == found["jsonl"] != []
-
-
-def test_items_from_parquet_are_the_items_of_the_database(tmp_path):
-    odd = raw_item(
-        1,
-        question="=SUM(A1)?",
-        responses=[
-            {
-                "key": "r1",
-                "text": '-go,\n"now"',
-                "score": 90,
-                "generated_by": {"kind": "model", "name": "m", "provider": "p", "family": "f"},
-            },
-            {"key": "r2", "text": "'@stay", "score": 55.5, "generated_by": {"kind": "human"}},
-        ],
-        first_person={"label": "r1", "margin": 34.5, "source": "self_report"},
-        colour={"hue": [1, "red"]},
-        metadata={"turn": 1},
-        warnings=["sad"],
-    )
-    study = import_items("one", [read(jsonl(odd, raw_item(2)))], create=True).study
-    out = export(study, "items", tmp_path / "items.parquet", format="parquet")
-
-    again = import_items("one", [_read_parquet(out)])
-
-    assert (again.created, again.unchanged) == (0, 2)
-    assert Item.everything.filter(study=study).count() == 2
-
-
-def _as_text(cell):
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, float):
-        return f"{cell:g}"
-    return cell
-
-
-def _read_parquet(path):
-    """The cells of a Parquet file as the CSV that they are the cells of."""
-    out = io.StringIO()
-    writer = CsvWriter(out)
-    names = [column.name for column in ITEMS]
-    writer.row(names)
-    for row in pyarrow.parquet.read_table(path).to_pylist():
-        writer.row(_as_text(row[name]) for name in names)
-    file = File("items.csv", out.getvalue().encode())
-    return read_bundle(Bundle("items.csv", file), ImportOptions("preference"))
 
 
 def _without_the_record(report):

@@ -9,10 +9,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from analysis.disagreements.comparisons import save_note
 from analysis.exports.rows import exported_id, in_cells_of_k
 from analysis.exports.study_export import export_study
 from annotation import services
@@ -275,26 +273,6 @@ def test_queries_do_not_grow_with_the_answers(db, tmp_path, django_assert_max_nu
         "aggregates": 40,
         "annotators": 3,
     }
-
-
-def test_notes_and_tags_of_items_are_a_table_of_their_own(study, tmp_path):
-    user = User.objects.create_user("ada")
-    item = Item.objects.get(key="i1")
-    save_note(study, item.pk, "i1", text="=Ironic.", tags=["irony"], version=0, user=user)
-    other = Item.objects.get(key="i2")
-    save_note(study, other.pk, "i2", text="Gone.", tags=[], version=0, user=user)
-    save_note(study, other.pk, "i2", text="", tags=[], version=1, user=user)
-
-    (row,) = rows(export(study, "notes", tmp_path / "n.jsonl"))
-    path = export(study, "notes", tmp_path / "n.csv", format="csv")
-    with path.open(encoding="utf-8") as file:
-        (cells,) = csv.DictReader(file)
-
-    assert (row["item_id"], row["tags"], row["note"]) == ("i1", ["irony"], "=Ironic.")
-    assert (cells["tags"], cells["note"]) == ('["irony"]', "'=Ironic.")
-    assert "ada" not in json.dumps(row)
-    export_study(study, what="all", out=tmp_path / "all")
-    assert not [path for path in (tmp_path / "all").rglob("*") if "notes" in path.name]
 
 
 def test_free_text_about_people_leaves_only_when_it_is_asked_for(study, tmp_path):

@@ -111,7 +111,7 @@ def test_rows_and_columns_beyond_the_format_are_refused(tmp_path, monkeypatch):
         write_table(table(16_385, 1), {"xlsx": tmp_path / "a.xlsx"})
     assert tables.MOST_ROWS == 1_048_576
     monkeypatch.setattr(tables, "MOST_ROWS", 6)
-    monkeypatch.setattr(table_files, "_BATCH", 2)
+    monkeypatch.setattr(table_files, "BATCH", 2)
     assert write_table(table(1, 5), {"xlsx": tmp_path / "b.xlsx"}) == 5
     with pytest.raises(TooLarge, match="more than 5 rows"):
         write_table(table(1, 6), {"xlsx": tmp_path / "c.xlsx"})

@@ -5,12 +5,10 @@ import io
 import re
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from analysis.disagreements.comparisons import save_note
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_study, sign_in, stored_at_once
 
@@ -67,22 +65,6 @@ def test_a_link_restores_the_view(study):
     assert again.context["chosen"] == first.context["chosen"]
     assert [line.row.key for line in again.context["lines"]] == ["i000", "i001"]
     assert again.context["run"].judge.name == "steady"
-
-
-def test_notes_and_tags_are_shown_and_filter_the_list(study):
-    fill(study, 3)
-    user = User.objects.create_user("ada")
-    item = study.all_items.get(key="i001")
-    save_note(study, item.pk, "i001", text="Ironic.", tags=["irony"], version=0, user=user)
-    client = sign_in(study, "viewer")
-
-    for tag in ("irony", "*"):
-        found = page(study, client, tag=tag)
-        assert [line.row.key for line in found.context["lines"]] == ["i001"]
-        assert found.context["total"] == 1
-        assert "Ironic." in text_of(found)
-    assert page(study, client, tag="other").context["total"] == 0
-    assert "Clear filters" in text_of(page(study, client, tag="other"))
 
 
 def test_the_list_is_a_csv_file_too(study):

@@ -7,11 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from analysis.models import ItemNote
 from judging.engine.messages import as_text
 from judging.models import Attempt, Judgment
 from judging.prompts.asking import messages_of
-from studies.models import StudyLog
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_study, sign_in
 
@@ -158,13 +156,11 @@ def test_hostile_text_is_shown_as_text(study, item):
     judge_item(make_run(study=study, judge=SCRIPT, features=SCRIPT), item, "r1", 70)
     Judgment.objects.update(raw_text=SCRIPT, error=SCRIPT, model_snapshot=SCRIPT)
     Attempt.objects.update(text=SCRIPT, error=SCRIPT)
-    client = sign_in(study, "editor")
-    save(client, text=SCRIPT, tags=SCRIPT)
 
-    page = page_of(study, client=client, list="disagreements", topic=SCRIPT).content.decode()
+    page = page_of(study, list="disagreements", topic=SCRIPT).content.decode()
 
     assert SCRIPT not in page
-    assert page.count("&lt;script&gt;") > 8
+    assert page.count("&lt;script&gt;") > 6
 
 
 def test_many_runs_and_answers_come_in_pages_at_the_same_queries(
@@ -190,64 +186,3 @@ def test_many_runs_and_answers_come_in_pages_at_the_same_queries(
     assert len(page_of(study, client=client, judges_page=6).context["readings"]) == 1
     assert len(page_of(study, client=client, answers_page=2).context["answers"]) == 11
     assert len(few) < 30
-
-
-def save(client, key="i1", **given):
-    data = {"text": "", "tags": "", "version": "0"} | given
-    return client.post(reverse("studies:item-note", args=["one", key]), data)
-
-
-def test_an_editor_stores_a_note_and_tags_and_the_log_names_them(study, item):
-    client = sign_in(study, "editor")
-
-    response = save(client, text="Sarcastic.\r\nSee the context.", tags="Sarcasm, hard,sarcasm")
-
-    assert response["Location"] == reverse("studies:item", args=["one", "i1"]) + "#note"
-    note = ItemNote.objects.get()
-    assert (note.text, note.version) == ("Sarcastic.\nSee the context.", 1)
-    assert [tag.name for tag in note.tags.all()] == ["hard", "sarcasm"]
-    save(client, text="", tags="hard", version="1")
-    note.refresh_from_db()
-    assert (note.text, note.version, note.tags.count()) == ("", 2, 1)
-    latest, first = StudyLog.objects.filter(event="item note changed")
-    assert first.detail == {
-        "item": "i1",
-        "has_note": True,
-        "added": ["hard", "sarcasm"],
-        "removed": [],
-    }
-    assert latest.detail["removed"] == ["sarcasm"]
-
-
-def test_two_editors_do_not_overwrite_each_other(study, item):
-    client = sign_in(study, "editor")
-    save(client, text="First.")
-
-    for version in ("0", "7"):
-        response = save(client, text="Second.", tags="mine", version=version)
-
-        assert response.status_code == 422
-        page = text_of(response)
-        assert "Somebody else changed the note" in page
-        assert "First." in page
-        assert "Second.</textarea>" in page
-    assert ItemNote.objects.get().text == "First."
-    assert 'name="version" value="1"' in page
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"tags": "x" * 41}, "at most 40 characters for a tag"),
-        ({"tags": ",".join(map(str, range(21)))}, "at most 20 tags"),
-        ({"text": "x" * 5001}, "at most 5,000 characters for the note"),
-    ],
-)
-def test_a_note_that_is_too_long_is_refused_and_kept_in_the_form(study, item, given, words):
-    response = save(sign_in(study, "editor"), **given)
-
-    assert response.status_code == 422
-    assert words in text_of(response)
-    assert "<title>Error: " in text_of(response)
-    assert response.context["entered"] == {"text": "", "tags": ""} | given
-    assert not ItemNote.objects.exists()

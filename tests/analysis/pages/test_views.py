@@ -297,7 +297,7 @@ def test_a_page_is_sent_compressed_and_its_drawing_script_apart(client, finished
 
     assert response.headers["Content-Encoding"] == "gzip"
     page = gzip.decompress(response.content)
-    assert len(whole) - len(page) > 1_000_000
+    assert b"<script async" not in whole
     [script] = re.findall(rb'<script async src="([^"]+)">', page)
     policy = response.headers["Content-Security-Policy"]
     assert f"script-src http://testserver{script.decode()} 'sha256-" in policy

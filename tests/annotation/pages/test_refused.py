@@ -35,7 +35,7 @@ def test_a_refused_form_says_how_to_continue_and_mentions_cookies_only_if_none_w
     [
         ("en", "There is no such page", "ltr"),
         ("de", "Diese Seite gibt es nicht", "ltr"),
-        ("ar", "There is no such page", "rtl"),
+        ("ar", "لا توجد صفحة كهذه", "rtl"),
     ],
 )
 @pytest.mark.parametrize("path", ["nowhere/", "preview/task/"])

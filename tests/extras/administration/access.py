@@ -1,7 +1,9 @@
-"""Who may open the pages: superusers; members the activity of a study; everybody the docs."""
+"""Who may open the pages: superusers; members the activity of a study; everybody the docs.
+
+Programs with a token, or on this machine, may read the figures."""
 
 FOR_VIEWERS = {"activity/"}
-OPEN = {"docs/", "llms.txt", "llms-full.txt"}
+OPEN = {"metrics", "docs/", "llms.txt", "llms-full.txt"}
 OTHERS = {
     "administration/",
     "administration/reports/",

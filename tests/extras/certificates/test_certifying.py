@@ -9,22 +9,15 @@ from django.core.management import call_command
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts
 from analysis.errors import BadParameters
+from analysis.passports import BadPassport, NoSuchJudge, PassportError, checksum_of, read_passport
 from extras.certificates.certifying import CertificateWish, certify
+from extras.certificates.choices import SIGNALS, TARGETS
 from extras.certificates.labelling import label
-from extras.certificates.passports import (
-    SIGNALS,
-    TARGETS,
-    BadPassport,
-    NoSuchJudge,
-    PassportError,
-    checksum_of,
-    read_passport,
-)
 from extras.certificates.signals import NAMES, certifiable
 from judging.models import Jury
 from studies.models import Item, Persona
 from tests.analysis.builders import answer, make_rater
-from tests.extras.certificates.builders import judge_it, make_certifiable
+from tests.analysis.labelled_items import judge_it, make_certifiable
 
 pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 

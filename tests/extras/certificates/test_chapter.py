@@ -7,15 +7,15 @@ import pytest
 from django.contrib.auth.models import User
 
 from analysis.data.dataset import load_dataset
+from analysis.passports import read_passport
 from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from analysis.report.report_json import without_people
 from extras.certificates import tasks, views
 from extras.certificates.computed import Certificates
 from extras.certificates.models import Certificate, Labelling
-from extras.certificates.passports import read_passport
+from tests.analysis.labelled_items import judge_it, make_certifiable
 from tests.analysis.partial import report_of
-from tests.extras.certificates.builders import judge_it, make_certifiable
 
 pytestmark = pytest.mark.django_db
 

@@ -8,14 +8,14 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from analysis.passports import BadPassport, PassportError
 from extras.certificates.certifying import CertificateWish, certify
-from extras.certificates.labelling import check_judge, label, still_to_ask
+from extras.certificates.labelling import HasMoved, check_judge, label, still_to_ask
 from extras.certificates.labels import route_rest, write_labels
-from extras.certificates.passports import BadPassport, HasMoved, NoSuchJudge, PassportError
 from judging.models import Judge, Judgment, Jury
 from studies.errors import StudyError
 from studies.models import Item, Study
-from tests.extras.certificates.builders import judge_it, make_certifiable
+from tests.analysis.labelled_items import judge_it, make_certifiable
 
 pytestmark = pytest.mark.django_db
 
@@ -165,7 +165,7 @@ def test_imported_judgments_are_not_asked_but_named(study, passport):
     run.judgments.filter(item__key="i0005").delete()
 
     assert still_to_ask(study, held) == []
-    with pytest.raises(NoSuchJudge, match="import those of this study first"):
+    with pytest.raises(PassportError, match="import those of this study first"):
         label(make_certifiable(5), held)
 
 
@@ -248,7 +248,9 @@ def test_the_commands_refuse_in_words_and_with_exit_codes(study, passport, tmp_p
         call_command("label", study.slug, "--judge=steady", f"--passport={file}")
     assert error.value.returncode == 2
     with pytest.raises(CommandError, match="cannot be read") as error:
-        call_command("recheck", str(tmp_path / "none.json"))
+        call_command(
+            "route", study.slug, "--judge=steady", f"--passport={tmp_path / 'none.json'}", "--new=x"
+        )
     assert error.value.returncode == 2
     with pytest.raises(CommandError, match="Nothing is certified") as error:
         call_command("certify", study.slug, "--judge=steady", "--error=.001", f"--out={file}")

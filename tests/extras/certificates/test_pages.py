@@ -8,12 +8,12 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
+from analysis.passports import read_passport
 from extras.certificates import tasks
 from extras.certificates.models import Certificate, Labelling
-from extras.certificates.passports import read_passport
 from judging.models import Jury
 from studies.models import Item, Membership, Study
-from tests.extras.certificates.builders import judge_it, make_certifiable
+from tests.analysis.labelled_items import judge_it, make_certifiable
 from tests.factories import sign_in
 
 pytestmark = pytest.mark.django_db

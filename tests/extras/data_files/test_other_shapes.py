@@ -155,15 +155,14 @@ def test_what_was_withdrawn_or_excluded_is_in_no_shape(study, tmp_path, what):
 
 def test_a_format_that_a_table_has_not_is_refused_next_to_its_field(study):
     response = sign_in(study).post(
-        "/studies/one/exports/new/", {"what": "wide", "format": "parquet"}
+        "/studies/one/exports/new/", {"what": "mt-bench", "format": "xlsx"}
     )
 
     page = response.content.decode()
     assert response.status_code == 422
     assert "<title>Error: Exports" in re.sub(r"\s+<", "<", page)
     assert 'href="#id_format"' in page
-    assert "is available as csv or xlsx" in page
-    assert "not as parquet." in page
+    assert "is available as jsonl, not as xlsx." in page
 
 
 def test_runs_with_a_bias_probe_are_in_no_shape(study, tmp_path):

@@ -13,7 +13,7 @@ from tests.extras.media.test_stored_files import study as stored_study
 from tests.studies.file_storage.conftest import s3, storage, use
 from tests.studies.media_files import import_zip
 
-pytest.importorskip("extras.study_files")
+pytest.importorskip("extras.editing")
 pytestmark = pytest.mark.django_db
 __all__ = ["package", "s3", "storage", "stored_study", "study", "use"]
 

@@ -29,7 +29,7 @@ from tests.annotation.prolific.life import make_recruiting, time_to_read
 from tests.invariants import broken_invariants
 from tests.stored import everywhere
 
-for needed in ("extras.amended_consents", "extras.privacy", "extras.prolific_tools"):
+for needed in ("extras.privacy", "extras.prolific_tools"):
     pytest.importorskip(needed)
 share_links = pytest.importorskip("extras.share_links.models")
 # With --all: less than a minute in Chromium.
@@ -185,7 +185,7 @@ def correct_an_item(ada: Researcher, faulty: Item, folder) -> None:
 
 
 def amend_the_consent(ada: Researcher) -> None:
-    ada.open("amended_consents:versions")
+    ada.open("consents:versions")
     ada.write(consent="Take *part*. Data are kept for ten years.", note="The board asked for it.")
     ada.page.get_by_label("They read the new version").check()
     ada.press("Save new version", "1 person is asked again")
@@ -234,7 +234,7 @@ def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path)
     people += [Participant(open_page, prolific, row) for _ in range(2)]
     for one in people[4:]:
         one.finish()
-    ada.open("amended_consents:versions")
+    ada.open("consents:versions")
     assert "3 people have agreed to it, 1 of them after an earlier version" in ada.reads()
     ada.pay("year")
 

@@ -129,9 +129,12 @@ def test_a_job_that_fails_keeps_the_forecast_before_it(plain):
     assert job.result == before
 
 
-def test_asking_twice_queues_once_and_other_values_replace_it():
+def test_asking_twice_queues_once_and_other_values_replace_it(django_capture_on_commit_callbacks):
     study = small_study()
-    with patch.object(tasks.compute_forecast, "delay_on_commit") as queued:
+    with (
+        patch("extras.planning.assumptions.queue") as queued,
+        django_capture_on_commit_callbacks(execute=True),
+    ):
         one, other = (Assumptions.of(study, items_there=n) for n in (40, 60))
         first = request_forecast(study_id=study.pk, assumed=one, user=None)
         request_forecast(study_id=study.pk, assumed=one, user=None)

@@ -8,8 +8,7 @@ from decimal import Decimal
 import pytest
 from django.conf import settings
 
-from analysis.audit.checks.study import items_for
-from analysis.audit.job import findings_of
+from analysis.precision import half_width, items_for
 from analysis.stats.core.proportions import wilson_ends
 from annotation.seats.capacity import places_of
 from extras.planning.sizes import curve_of
@@ -36,7 +35,7 @@ def interval_of(n: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("personas", [1, 20])
-def test_the_planned_size_has_the_numbers_of_the_audit_and_of_the_sum(personas):
+def test_the_planned_size_has_the_numbers_of_its_precision_and_of_the_sum(personas):
     study = draft(40, slug=f"plan-{personas}")
     if personas > 1:
         make_items(study, 20)
@@ -45,10 +44,10 @@ def test_the_planned_size_has_the_numbers_of_the_audit_and_of_the_sum(personas):
     n = Item.objects.filter(study=study).count()
     curve = curve_of(study, planned=n)
 
-    audit = next(one for one in findings_of(study) if one.check == "too_few_items")
     assert curve.effect > 1
-    assert f"accuracy within ± {curve.planned.accuracy * 100:.1f} points" in audit.sentence
-    assert f"needs {curve.enough.items:,} items or more" in audit.sentence
+    assert curve.planned.accuracy == half_width(n / curve.effect)
+    enough = items_for(study.equivalence_margin) * curve.effect
+    assert enough <= curve.enough.items < enough + 1
     assert curve.planned.people == places_of(study).people
     assert curve.planned.cost["total"] == places_of(study).people * study.reward
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
-from extras.certificates.passports import BY, SIGNALS, TARGETS
+from extras.certificates.choices import BY, SIGNALS, TARGETS
 from studies.management.terminal import find_study
 
 _WISH = (

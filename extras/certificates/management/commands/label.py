@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from extras.certificates.passports import add_asking, ask_missing, find_passport
+from analysis.passports import find_passport
+from extras.certificates.missing_answers import add_asking, ask_missing
 from studies.management.terminal import find_study
 
 

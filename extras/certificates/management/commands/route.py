@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from extras.certificates.passports import find_passport
+from analysis.passports import find_passport
 from studies.errors import StudyError
 from studies.management.terminal import explain, find_study
 

@@ -9,9 +9,9 @@ from django.urls import reverse
 from analysis.report.render import render_html
 from extras.certificates import tasks
 from extras.certificates.models import Certificate, Labelling
+from tests.analysis.labelled_items import judge_it, make_certifiable
 from tests.analysis.partial import report_of
 from tests.browser.conftest import is_well_in_both_themes
-from tests.extras.certificates.builders import judge_it, make_certifiable
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

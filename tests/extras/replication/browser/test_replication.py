@@ -44,7 +44,10 @@ def test_it_is_drawn_asks_for_nothing_and_gives_its_tables_as_files(browser, wri
     saved = download.value.path().read_text("utf-8").splitlines()
     stored = (written / "tables" / "table1.csv").read_text("utf-8").splitlines()
     assert (saved[0], len(saved)) == (stored[0], len(stored))
-    assert page.locator(".plot .point path").count() > 0
+    assert (
+        page.locator(".plot svg.still circle, .plot svg.still rect, .plot svg.still path").count()
+        > 0
+    )
     fits_and_reads_well(page)
     assert said == []
     assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)

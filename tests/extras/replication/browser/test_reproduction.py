@@ -51,7 +51,10 @@ def test_it_is_drawn_asks_for_nothing_and_reads_well(browser, written):
     page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
 
     assert "Simulated models." in page.locator("header.banner").inner_text()
-    assert page.locator(".plot .point path").count() > 0
+    assert (
+        page.locator(".plot svg.still circle, .plot svg.still rect, .plot svg.still path").count()
+        > 0
+    )
     with page.expect_download() as download:
         page.locator("#table-table2").get_by_role("button", name="CSV").click()
     saved = download.value.path().read_text("utf-8").splitlines()

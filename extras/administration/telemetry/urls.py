@@ -1,0 +1,5 @@
+from django.urls import path
+
+from studies.pages.addressed import view
+
+urlpatterns = [path("", view("extras.administration.telemetry.metrics:metrics"), name="metrics")]

@@ -1,0 +1,14 @@
+"""Pages of the audit of items, and where notes on items are stored."""
+
+from django.urls import path
+
+from studies.pages.addressed import view
+
+app_name = "audit"
+urlpatterns = [
+    path("audit/", view("extras.audit.views:findings"), name="findings"),
+    path("audit/status/", view("extras.audit.views:status"), name="status"),
+    path("audit/again/", view("extras.audit.views:again"), name="again"),
+    path("audit/accept/", view("extras.audit.views:accept_finding"), name="accept"),
+    path("items/<str:key>/note/", view("extras.audit.note_views:save_note"), name="note"),
+]

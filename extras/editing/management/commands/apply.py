@@ -1,0 +1,52 @@
+"""apply study.toml: show how a study differs from its files, and with --yes change it."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+
+from extras.editing.applying import apply_study
+from studies.errors import StudyError
+
+DIFFERS = 3
+
+
+class Command(BaseCommand):
+    help = (
+        "Show how a study differs from its study.toml and the files that this names. With --yes, "
+        "change the study; without it, nothing changes, and the exit code is 3 if something "
+        "differs. A study that does not exist is created as a draft."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, metavar="study.toml")
+        parser.add_argument("--yes", action="store_true", help="change the study")
+        parser.add_argument(
+            "--owner", metavar="USERNAME", help="user who can see and change a new study"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        try:
+            owner = User.objects.get(username=options["owner"]) if options["owner"] else None
+            found = apply_study(path, store=options["yes"], owner=owner)
+        except User.DoesNotExist as error:
+            raise CommandError(f"There is no user “{options['owner']}”.") from error
+        except StudyError as error:
+            raise CommandError(f"{error}\nNothing was changed.") from error
+        for line in found.changes:
+            self.stdout.write(line)
+        for remark in found.remarks:
+            self.stderr.write(remark)
+        if not found.changes:
+            self.stdout.write(f"“{found.slug}” does not differ from {path}.")
+        elif not found.is_stored:
+            verb = "create" if found.is_new else "change"
+            raise CommandError(
+                f"Nothing was changed. Add --yes to {verb} “{found.slug}”.", returncode=DIFFERS
+            )
+        else:
+            made = "Created the draft" if found.is_new else "Changed"
+            self.stdout.write(f"{made} “{found.slug}”.")

@@ -1,1 +1,0 @@
-"""Items and personas edited and deleted on pages, until somebody has one."""

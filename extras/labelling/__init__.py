@@ -1,1 +1,0 @@
-"""Items and answers as tasks of Label Studio and records of Argilla."""

@@ -1,0 +1,182 @@
+"""Report chapter on differences between panels: accuracy and agreement, each with a test."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from analysis.report.report_json import Json, number, put
+from analysis.report.section import Analysis, ReportJson, Section, Sentence
+from analysis.report.sentences import holds, level_of
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.words import p_value, percent, reason
+from analysis.stats.core.multiplicity import holm
+from extras.panels.differences import (
+    FEWEST,
+    PanelTest,
+    Scores,
+    agreement_with_others,
+    panels_differ,
+    person_scores,
+)
+from extras.panels.reader import PanelsOfPeople
+
+KIND = "panels"  # of claims
+MEASURES = {"accuracy": "accuracy", "agreement": "agreement with others"}
+
+
+def panels(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty if no panel sent anybody."""
+    sent = study.data.of(PanelsOfPeople)
+    if sent is None:
+        return {}
+    answers = study.data.answers
+    choice, truth = answers.choice.astype(np.int64), study.truth[answers.item]
+    is_scored = (choice >= 0) & (truth >= 0)
+    values = {
+        "accuracy": np.where(is_scored, choice == truth, np.nan),
+        "agreement": agreement_with_others(choice, answers.item),
+    }
+    tests = {
+        name: panels_differ(
+            person_scores(measured, answers.item, answers.rater, len(study.data.raters)),
+            sent.panel,
+            rng=study.rng(),
+        )
+        for name, measured in values.items()
+    }
+    adjusted = holm([test.p for test in tests.values()])
+    of_answer = sent.panel[answers.rater]
+    people = np.unique(answers.rater)
+    return {
+        "panels": {
+            "groups": [
+                _group(name, of_answer == place, int((sent.panel[people] == place).sum()), values)
+                for place, name in enumerate(sent.names)
+                if (sent.panel[people] == place).any()
+            ],
+            "tests": [
+                _test(name, test, p)
+                for (name, test), p in zip(tests.items(), adjusted, strict=True)
+            ],
+        }
+    }
+
+
+def _group(
+    name: str, rows: "np.typing.NDArray[np.bool_]", people: int, values: Mapping[str, Scores]
+) -> Json:
+    entry: Json = {"name": name, "people": people, "answers": int(rows.sum())}
+    for measure, why in (("accuracy", "not_scored"), ("agreement", "no_pairs")):
+        known = values[measure][rows]
+        known = known[~np.isnan(known)]
+        put(entry, measure, number(known.mean()) if known.size else None, why)
+    return entry
+
+
+def _test(measure: str, test: PanelTest, p_holm: float | None) -> Json:
+    entry: Json = {"of": measure, "panels": test.panels, "people": test.people}
+    put(entry, "p", number(test.p), test.reason)
+    put(entry, "p_holm", number(p_holm), test.reason)
+    return entry
+
+
+def groups_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "panels",
+        "People by the panel that sent them",
+        [(entry["name"], entry) for entry in report["panels"]["groups"]],
+        [
+            ("People", "count", "people"),
+            ("Answers", "count", "answers"),
+            ("Right", "percent", "accuracy"),
+            ("Agreement with others", "percent", "agreement"),
+        ],
+        "Agreement with others: of all other people’s answers to the same items, the share that is "
+        "the same. Panels are not drawn: their people may differ in more than the panel.",
+        first="Panel",
+    )
+
+
+def tests_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "panels_tests",
+        "Whether panels differ",
+        [(MEASURES[entry["of"]].capitalize(), entry) for entry in report["panels"]["tests"]],
+        [
+            ("Panels", "count", "panels"),
+            ("People", "count", "people"),
+            ("p", "p", "p"),
+            ("Holm p", "p", "p_holm"),
+        ],
+        "Test: each person’s mean above the mean of their items, permuted among panels; the "
+        f"statistic is the sum of squares between panels. Panels of fewer than {FEWEST} people are "
+        "left out. Holm p: over both rows.",
+        first="Of what",
+    )
+
+
+class PanelsSection(Section):
+    """Whether the people of different panels answer differently."""
+
+    name = "panels"
+    title = "Panels"
+    inside = "Accuracy and agreement of people by the panel that sent them"
+    has_claims = True
+    keys = """
+        # Panels
+        panels | object | People by the panel that sent them.
+        groups | list | One entry for each panel.
+        groups.name | text | The panel’s name.
+        panels.groups.people | count | People with answers.
+        panels.groups.answers | count | Their answers.
+        panels.groups.accuracy | share | Share of right answers.
+        panels.groups.agreement | share | Share of the others’ answers that is the same.
+        tests | list | Tests that panels do not differ.
+        of | text | What is compared: accuracy or agreement.
+        tests.panels | count | Panels with enough people.
+        panels.tests.people | count | People of these panels.
+    """
+    analyses = (Analysis("panels", tables=("panels", "panels_tests"), paths=("panels",)),)
+
+    def is_needed(self, report: ReportJson) -> bool:
+        return bool(report.get("panels", {}).get("groups"))
+
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
+        return panels(study)
+
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
+        if not self.is_needed(report):
+            return {}
+        return {KIND: [entry["p_holm"] for entry in report["panels"]["tests"]]}
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        if self.is_needed(report):
+            yield groups_table(report)
+            yield tests_table(report)
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        for entry in report["panels"]["tests"] if self.is_needed(report) else ():
+            yield Sentence.of("finding", _in_words(report, entry))
+
+
+def _in_words(report: ReportJson, entry: ReportJson) -> str:
+    measure = MEASURES[entry["of"]]
+    if entry["p"] is None:
+        return f"Whether panels differ in {measure} is not known ({reason(entry['p_reason'])})."
+    size = f"{entry['panels']} panels, Holm p {p_value(entry['p_holm'])}"
+    if not holds(entry, level_of(report, KIND), "p_holm"):
+        return f"A difference between panels in {measure} is not shown ({size})."
+    shares = [
+        (group[entry["of"]], group["name"])
+        for group in report["panels"]["groups"]
+        if group[entry["of"]] is not None and group["people"] >= FEWEST
+    ]
+    (low, lowest), (high, highest) = min(shares), max(shares)
+    return (
+        f"Panels differ in {measure}: from {percent(low)} ({lowest}) to {percent(high)} "
+        f"({highest}; {size})."
+    )
+
+
+CHAPTER = PanelsSection()

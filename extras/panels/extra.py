@@ -1,0 +1,30 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Placed
+
+EXTRA = Extra(
+    name="panels",
+    title="People from other panels",
+    summary=(
+        "Connect, MTurk, SONA, Qualtrics, Cint and other panels send people, who share the seats "
+        "of the study and go back with the right ending."
+    ),
+    group="recruiting",
+    analyses={"panels": "Differences between the panels that people came from"},
+    addresses={
+        "s/<slug:slug>/": "urls",
+        "studies/<slug:slug>/people/panels/": "researcher_urls",
+    },
+    sections={"panels:": "annotators"},
+    holdings=(
+        Placed("setup:needed", at="needed"),
+        Placed("setup:content_of", at="study"),
+        Placed("setup:copy_panels", at="copies"),
+        Placed("forgetting:HELD", at="person"),
+        Placed("forgetting:forget_identities", at="identities"),
+    ),
+    recruiting=(Placed("returns:PLATFORMS", at="platforms"),),
+    chapters=(Placed("chapter:CHAPTER", after="agreement"),),
+    readers=("reader:PANELS",),
+    navigation=("pages:section_pages",),
+)

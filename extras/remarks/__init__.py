@@ -1,0 +1,1 @@
+"""Remarks at items: flags, second choices, and guesses about what others choose."""

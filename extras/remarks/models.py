@@ -1,0 +1,82 @@
+"""What a study asks besides the choice, and what annotators said to it."""
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models import Annotation, Assignment
+from studies.models import Study
+from studies.statements import clock
+
+
+class Flag(models.TextChoices):
+    """What can be wrong with an item."""
+
+    SENSE = "sense", "does not make sense"
+    SAME = "same", "both responses are the same"
+    OFFENSIVE = "offensive", "offensive"
+    KNOWN = "known", "I know this person"
+    OTHER = "other", "something else"
+
+
+class RemarkQuestions(models.Model):
+    """Which remarks the annotators of a study can make."""
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="remark_questions")
+    flags = models.BooleanField(default=False)
+    either = models.BooleanField(default=False)
+    others = models.BooleanField(default=False)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "remark questions"
+
+    def __str__(self) -> str:
+        return f"{self.study_id}"
+
+
+class Remarks(models.Model):
+    """The remarks of a revision of an answer. A row never changes."""
+
+    answer = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="remarks")
+    revision = models.PositiveIntegerField()
+    flag = models.CharField(max_length=10, choices=Flag, blank=True)
+    either = models.BooleanField(
+        null=True, blank=True, help_text="whether the other response would do; null if not asked"
+    )
+    others = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="of 100 others, how many choose the same"
+    )
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["answer", "revision"]
+        verbose_name_plural = "remarks"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["answer", "revision"], name="remarks_once_per_revision"
+            ),
+            models.CheckConstraint(
+                condition=Q(others=None) | Q(others__range=(0, 100)), name="remarks_others"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.answer_id}, revision {self.revision}"
+
+
+class RemarksDraft(models.Model):
+    """Unsent remarks. They belong to the draft with this `version`; any other is outdated."""
+
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.CASCADE, related_name="remarks_draft"
+    )
+    version = models.PositiveIntegerField()
+    entered = models.JSONField(default=dict)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"draft at {self.assignment_id}"

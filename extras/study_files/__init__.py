@@ -1,1 +1,0 @@
-"""A study as a folder of files, from which `apply` makes or changes it."""

@@ -1,0 +1,122 @@
+"""recheck [PASSPORT] [--study STUDY]: ask again, and say whether anything has moved."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.errors import AnalysisError
+from analysis.passports import find_passport
+from studies.management.terminal import find_study
+from studies.models.studies import Study
+
+
+class Command(BaseCommand):
+    help = (
+        "Look again at a study's watched sets, and say whether the judge, the items or people "
+        "have moved: exits 0 if nothing is shown, 1 if something has moved. With a passport: ask "
+        "its judge about its anchors again; exits 0 for TRUSTED, 1 for NOT TRUSTED, 3 for "
+        "INCONCLUSIVE. Exits 2 if it could not be checked."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("passport", type=Path, nargs="?", help="a file that certify wrote")
+        parser.add_argument(
+            "--study",
+            default="",
+            help="short name of the study with watched sets, or to label with the passport "
+            "(default: the passport's own)",
+        )
+        parser.add_argument(
+            "--watched", default="", metavar="ID", help="only this watched set (default: all)"
+        )
+        parser.add_argument(
+            "--answers-of",
+            default="",
+            metavar="JUDGE",
+            help="with a passport: do not ask; compare this judge's stored judgments",
+        )
+        parser.add_argument(
+            "--tolerance",
+            type=float,
+            default=0.05,
+            help="with a passport: loss of accuracy to tolerate (default 0.05)",
+        )
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--dry-run", action="store_true", help="show the cost; ask nothing")
+        how.add_argument(
+            "--inline",
+            action="store_true",
+            help="run in this process, without a broker (default: wait for the workers)",
+        )
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        passport = find_passport(options["passport"]) if options["passport"] else None
+        slug = options["study"] or (passport["study"]["slug"] if passport else "")
+        if not slug:
+            raise CommandError(
+                "Name a study with --study, or the file of a passport.", returncode=2
+            )
+        try:
+            study = find_study(slug, uses="watching")
+        except CommandError as error:
+            raise CommandError(str(error), returncode=2) from None
+        try:
+            code = (
+                self._recheck(study, passport, options) if passport else self._look(study, options)
+            )
+        except AnalysisError as error:
+            raise CommandError(str(error), returncode=2) from None
+        if code:
+            sys.exit(code)
+
+    def _recheck(self, study: Study, passport: Any, options: dict[str, Any]) -> int:
+        from extras.watching.looks import wait_for_workers
+        from extras.watching.rechecking import cost_of_recheck, recheck
+
+        if options["dry_run"]:
+            self.stdout.write(f"{cost_of_recheck(study, passport)} Nothing was asked.")
+            return 0
+        result = recheck(
+            study,
+            passport,
+            answers_of=options["answers_of"],
+            tolerated=options["tolerance"],
+            inline=options["inline"],
+            wait=wait_for_workers,
+        )
+        self._write(result.record(), result.sentences, options)
+        return {"NOT TRUSTED": 1, "INCONCLUSIVE": 3}.get(result.trust.value, 0)
+
+    def _look(self, study: Study, options: dict[str, Any]) -> int:
+        from extras.watching.looks import (
+            cost_of_look,
+            look_and_wait,
+            sets_of,
+            wait_for_workers,
+        )
+
+        code = 0
+        for watched in sets_of(study, options["watched"]):
+            if options["dry_run"]:
+                self.stdout.write(f"{watched.public_id}: {cost_of_look(watched)}")
+                continue
+            look_and_wait(watched, inline=options["inline"], wait=wait_for_workers)
+            watched.refresh_from_db()
+            result = watched.result or {}
+            record = {"watched": watched.public_id, "judge": watched.run.judge.name} | result
+            self._write(record, [f"{watched.run.judge.name}:", *result["sentences"]], options)
+            code = 1 if result["moved"] else code
+        if options["dry_run"]:
+            self.stdout.write("Nothing was asked.")
+        return code
+
+    def _write(self, record: dict[str, Any], sentences: list[str], options: dict[str, Any]) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps(record, ensure_ascii=False, indent=1))
+        else:
+            self.stdout.write("\n".join(sentences))

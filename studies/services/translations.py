@@ -1,0 +1,52 @@
+"""Whether somebody reviewed the translation that participants of a study read."""
+
+from django.contrib.auth.models import User
+from django.utils.translation import to_locale
+
+from studies.errors import StudyError
+from studies.extra import folders
+from studies.models import Study, StudyLog
+from studies.services.studies import record
+from studies.texts.languages import catalogue_file, language_of_texts
+from studies.texts.normalisation import digest
+
+# The source, and what the product's own people reviewed for every study.
+REVIEWED = frozenset({"en", "de"})
+# The log event. Logs of existing studies contain this text; do not change it.
+TRANSLATION_REVIEWED = "translation reviewed"
+
+
+def texts_hash(language: str) -> str:
+    """SHA-256 of a language's texts, those of extras included, so that a review is of these."""
+    locale = to_locale(language)
+    own = (folder / locale / "LC_MESSAGES/django.po" for folder in folders("locale"))
+    files = [catalogue_file(language), *sorted(own)]
+    return digest([path.read_text("utf-8") for path in files if path.is_file()])
+
+
+def reviews(study: Study) -> dict[str, StudyLog]:
+    """The last review of each language, if its texts are still those that were reviewed."""
+    if study.pk is None:
+        return {}
+    rows = study.log.filter(event=TRANSLATION_REVIEWED).select_related("user").order_by("pk")
+    last = {row.detail["language"]: row for row in rows}
+    return {name: row for name, row in last.items() if row.detail["texts"] == texts_hash(name)}
+
+
+def unreviewed_language(study: Study) -> str:
+    """The language of a study's texts if nobody reviewed them; otherwise empty."""
+    language = language_of_texts(study.language)
+    return "" if language in REVIEWED or language in reviews(study) else language
+
+
+def mark_reviewed(study: Study, *, texts: str, user: User) -> None:
+    """Store that a user reviewed the study's texts, which have this hash; again stores nothing."""
+    language = unreviewed_language(study)
+    if not language:
+        return
+    if texts != texts_hash(language):
+        raise StudyError(
+            "The translation has changed since you opened this page. Read the changed texts in the "
+            "preview, then confirm again."
+        )
+    record(study, TRANSLATION_REVIEWED, user=user, language=language, texts=texts)

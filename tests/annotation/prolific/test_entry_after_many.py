@@ -1,0 +1,110 @@
+"""An arrival costs the same, however many people came before.
+
+Statements and the work of the database are counted, because a busy machine does not change them.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotation.models import Annotator, ProlificIdentity, ProlificStudy, ProlificSubmission
+from annotation.services.identities import identity_hash
+from demo.prolific.server import SimulatedProlific
+from studies.models import Study
+from tests.annotation.prolific.life import make_recruiting, published
+
+pytestmark = pytest.mark.django_db
+
+EARLIER = 4_000
+
+
+class Work:
+    """Steps of SQLite's machine, or rows that PostgreSQL has read."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    def _step(self) -> int:
+        self.done += 1
+        return 0
+
+    def _explained(self, execute: Callable[..., Any], sql: str, params: Any, *rest: Any) -> Any:
+        if sql.startswith("SELECT"):
+            with connection.connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", params)
+                self.done += sum(rows_read(cursor.fetchone()[0][0]["Plan"]))
+        return execute(sql, params, *rest)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        if connection.vendor == "postgresql":
+            with connection.execute_wrapper(self._explained):
+                yield
+            return
+        connection.connection.set_progress_handler(self._step, 1)
+        yield
+        connection.connection.set_progress_handler(None, 0)
+
+
+def rows_read(plan: dict[str, Any]) -> Iterator[float]:
+    """The rows of each part of a plan, with those that it read and left out."""
+    rows = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
+    yield rows * plan["Actual Loops"]
+    for part in plan.get("Plans", ()):
+        yield from rows_read(part)
+
+
+def come(study: Study, row: ProlificStudy, prolific: SimulatedProlific) -> tuple[int, float]:
+    """Somebody comes from Prolific to their first item: statements, and work of the database."""
+    person = prolific.world.arrive(str(row.prolific_id))
+    ids = {"PROLIFIC_PID": person["participant"], "SESSION_ID": person["submission"]}
+    client, work = Client(), Work()
+    with CaptureQueriesContext(connection) as statements, work.counted():
+        client.get(f"/s/{study.slug}/", ids | {"STUDY_ID": str(row.prolific_id)})
+        client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+        address = client.post(f"/s/{study.slug}/instructions/")["Location"]
+        assert client.get(address).status_code == 200
+    return len(statements), work.done
+
+
+def came_before(row: ProlificStudy) -> None:
+    """`EARLIER` people who have completed their part, with their submissions."""
+    pids = [f"{number:024x}" for number in range(EARLIER)]
+    people = Annotator.objects.bulk_create(
+        Annotator(study_id=row.study_id, state="completed", identity_hash=identity_hash(pid))
+        for pid in pids
+    )
+    ProlificIdentity.objects.bulk_create(
+        ProlificIdentity(annotator=person, pid=pid, session_ids=[f"s{pid}"])
+        for person, pid in zip(people, pids, strict=True)
+    )
+    ProlificSubmission.objects.bulk_create(
+        ProlificSubmission(
+            prolific_study=row,
+            annotator=person,
+            participant=pid,
+            submission_id=f"s{pid}",
+            status="APPROVED",
+        )
+        for person, pid in zip(people, pids, strict=True)
+    )
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+
+
+def test_an_arrival_after_thousands_costs_what_the_first_one_does(prolific):
+    row = published(make_recruiting(items=60))
+    come(row.study, row, prolific)  # fills what is kept between requests
+    first = come(row.study, row, prolific)
+
+    came_before(row)
+    last = come(row.study, row, prolific)
+
+    assert last[0] <= first[0]
+    assert last[1] <= 1.5 * first[1]  # many more would be read one by one

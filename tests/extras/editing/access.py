@@ -1,0 +1,3 @@
+"""Who may open the pages that edit items."""
+
+NEEDS_DATA = "editing:persona"

@@ -1,3 +1,0 @@
-from tests.analysis.exports.conftest import study
-
-__all__ = ["study"]

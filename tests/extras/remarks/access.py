@@ -1,0 +1,3 @@
+"""Who may open the page of remarks."""
+
+FOR_VIEWERS = {"remarks/"}

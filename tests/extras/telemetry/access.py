@@ -1,3 +1,0 @@
-"""Who may read the figures: programs with a token, or on this machine."""
-
-OPEN = {"metrics"}
