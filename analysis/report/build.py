@@ -48,21 +48,17 @@ from analysis.report.tables import Table
 from studies.prompts import BANDS
 from studies.version import version
 
-# In reading order; extras add theirs in `analysis.report.rules`.
+# In reading order. Chapters of extras come after “position”, where people look for more findings.
 OWN: tuple[Section, ...] = (
     ViewSection(),
     Glance(),
-    Accuracy(),
+    Accuracy(GroupsSection(), Ablations()),
     CertaintySection(),
     AgreementSection(),
-    GroupsSection(),
-    Ablations(),
-    Position(),
-    Bias(),
+    Position(Bias()),
     Record(),
-    Methods(),
     LimitsSection(),
-    Downloads(),
+    Methods(Downloads()),
 )
 
 SCHEMA = "thirdperson.report/1"

@@ -8,5 +8,5 @@ EXTRA = Extra(
     summary="The report says whether the words of the question change what judges answer.",
     group="analyses",
     analyses={"wording": "Effect of wording, framing and order"},
-    chapters=(Placed("wording:WORDINGS", after="ablations"),),
+    chapters=(Placed("wording:WORDINGS", after="position"),),
 )

@@ -311,8 +311,8 @@ class Accuracy(Section):
     """Accuracy by certainty, and on common items."""
 
     name = "accuracy"
-    title = "Accuracy by certainty"
-    inside = "Tables A and B, and both sides on common items"
+    title = "Accuracy"
+    inside = "Accuracy of each side, the comparison, and groups"
     is_printed = True
     has_threshold = True
     parts = (

@@ -244,7 +244,7 @@ class CertaintySection(Section):
     """Each side's use of certainty, its accuracy, and the gain from thresholds."""
 
     name = "certainty"
-    title = "Certainty of people and judges"
+    title = "Certainty"
     inside = "Histograms, calibration, thresholds, and use of the scale"
     has_threshold = True
     parts: Sequence[Section] = (

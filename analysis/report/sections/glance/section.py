@@ -1,4 +1,4 @@
-"""The first chapters: what another view changes, and “At a glance” with limits of the study."""
+"""The first chapters: what another view changes, and “What was found” with limits of the study."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -65,9 +65,9 @@ def _shared_items(report: ReportJson) -> Iterator[tuple[str, str]]:
         yield (
             "shared",
             f"The {number_of(inputs['items'], 'item')} share {listed(shared)}; items with the same "
-            "are correlated. The intervals in the headline, in “At a glance”, in Tables A and B, "
-            "of differences from people and of groups allow for that; those under accuracies in "
-            "other tables do not.",
+            "are correlated. The intervals on the first screen, in “What was found”, in Tables A "
+            "and B, of differences from people and of groups allow for that; those under "
+            "accuracies in other tables do not.",
         )
 
 
@@ -139,7 +139,7 @@ class Glance(Section):
     """Headline and accuracies of the judges."""
 
     name = "glance"
-    title = "At a glance"
+    title = "What was found"
     is_open = True
     parts = (Headline(), Accuracies(), Cautions())
 
