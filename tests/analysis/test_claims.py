@@ -40,7 +40,8 @@ def test_a_claim_that_holds_and_a_question_that_stays_open_have_number_interval_
 
     [(_, number, interval, n)] = [row for row in leans if row[0] == "steady leans to side A"]
     assert (number, n) == ("+40.0 points", "120 answers")
-    assert interval.startswith("+") and " to +" in interval
+    assert interval.startswith("+")
+    assert " to +" in interval
     assert not [row for row in is_fair if row[0] == "steady leans to side A"]
 
 
@@ -60,7 +61,8 @@ def test_the_first_row_is_the_answer_and_questions_are_about_the_headlines_judge
 
     rows = rows_of(report)
 
-    assert f"{name} " in rows[0][0] and "the majority of people" in rows[0][0]
+    assert f"{name} " in rows[0][0]
+    assert "the majority of people" in rows[0][0]
     assert "items (of 120) that every competing judge was asked" in rows[0][3]
     questions = [row[0] for row in rows if row[0].startswith("Open: ")]
     assert questions
