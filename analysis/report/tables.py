@@ -210,6 +210,12 @@ def table_of_entries(
     return Table(name, title, tuple(columns), rows, note, is_record=is_record)
 
 
+def as_best(report: Mapping[str, Any], words: str) -> str:
+    """Words about the choice of the best run; empty if no run competes with another."""
+    families = (entry["difference_general"]["family"] for entry in report["comparison"])
+    return words if max(families, default=1) > 1 else ""
+
+
 def in_general(side: Mapping[str, Any]) -> Mapping[str, Any]:
     """An accuracy with its one interval in the report.
 

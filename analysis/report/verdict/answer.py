@@ -13,12 +13,20 @@ from typing import Any, Literal
 
 from analysis.report.rules import FULL_SHARE, LEVEL, TOO_SMALL
 from analysis.report.sentences import no_truth_words, where_words
-from analysis.report.study import competitors, standing
+from analysis.report.study import (
+    closest_to_people,
+    competitors,
+    one_label,
+    replacement_tests,
+    standing,
+)
 from analysis.report.words import listed, number_of, percent, points, points_range, run_name
-from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
+from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import Trust, t_quantile
 
 POWER = 0.8
+# What an answer says of a judge that always follows the majority of people.
+COPIED = "its answers may be made from theirs"
 SCALES = ("raw", "balanced")
 
 ReplacementState = Literal["replaceable", "not_replaceable", "cannot_tell"]
@@ -70,13 +78,8 @@ def copied(report: Mapping[str, Any], run: str) -> str:
         if report["judges"][index]["run"] == run:
             name, items = judge_name(report, index), number_of(each["n"], "item")
             same = f"{name} gives the majority’s answer to all {items} that both decided"
-            return f"{same}, so its answers may be made from theirs"
+            return f"{same}, so {COPIED}"
     return ""
-
-
-def one_label(found: Mapping[str, Any]) -> bool:
-    """Whether a judge gives nearly every item the same label and so decides nothing."""
-    return (found.get("same_label") or 0.0) > ONE_LABEL
 
 
 def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
@@ -86,12 +89,10 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
     """
     if report["headline"]["state"] != "no_truth":
         return None
-    judges, tests = report["judges"], _candidates(report)
+    judges, tests = report["judges"], replacement_tests(report)
     if not tests:
         return None
-    found, index = min(
-        tests, key=lambda each: (one_label(each[0]), each[0]["advantage_of_people"], each[1])
-    )
+    found, index = closest_to_people(tests)
     state, why = _decided(found, len(tests))
     if state == "replaceable" and copied(report, judges[index]["run"]):
         state, why = "cannot_tell", "copied"
@@ -106,17 +107,6 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
         holds_from=ends[0] if ends and not why else None,
         holds_below=ends[1] if ends else None,
     )
-
-
-def _candidates(report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], int]]:
-    """The tests of judges that could replace an annotator, with their positions."""
-    tests = [
-        (entry["pooled_replacement"], index)
-        for index, entry in enumerate(report["comparison"])
-        if entry["pooled_replacement"]["advantage_of_people"] is not None
-    ]
-    whole = [each for each in tests if report["judges"][each[1]]["features"] == "all"]
-    return whole or tests
 
 
 def _scales(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -192,8 +182,11 @@ def answer_of(report: Mapping[str, Any]) -> VerdictAnswer:
             return VerdictAnswer(UNKNOWN, f"{same}, though {sentence}")
         if word == YES and (copy := copied(report, report["headline"]["run"])):
             return VerdictAnswer(UNKNOWN, f"{copy}, though {sentence}")
-        if word == YES and (guessing := _no_better_than_guessing(report)):
-            return VerdictAnswer(USELESS, f"{guessing} {sentence[:1].upper()}{sentence[1:]}")
+        if word == YES and (guessing := no_better_than_guessing(report)):
+            # “Not useful” is about the judge; people who may guess leave the answer open.
+            is_judge = judge_name(report, headline_run(report)) in guessing
+            words = f"{guessing_words(guessing)} {sentence[:1].upper()}{sentence[1:]}"
+            return VerdictAnswer(USELESS if is_judge else UNKNOWN, words)
         return VerdictAnswer(word, sentence)
     if found := replacement_of(report):
         return VerdictAnswer(REPLACES.get(found.state, UNKNOWN), _replaced(found))
@@ -218,7 +211,7 @@ def standings_of(report: Mapping[str, Any]) -> list[JudgeStanding]:
     """The answer about each judge that is compared; its test allows for the number of judges."""
     judges, found = report["judges"], []
     if report["headline"]["state"] == "no_truth":
-        tests = _candidates(report)
+        tests = replacement_tests(report)
         for test, index in tests:
             word = REPLACES.get(_decided(test, len(tests))[0], UNKNOWN)
             if word == YES and copied(report, judges[index]["run"]):
@@ -278,8 +271,8 @@ def _seen(report: Mapping[str, Any], index: int, who: str, people: str) -> str:
     return f"{where[:1].upper()}{where[1:]}, {who} on {ours}, {people} on {theirs}"
 
 
-def _no_better_than_guessing(report: Mapping[str, Any]) -> str:
-    """The side that is not shown to beat chance and the best constant answer."""
+def no_better_than_guessing(report: Mapping[str, Any]) -> list[str]:
+    """The sides, of judge and people, that are not shown to beat chance and a constant answer."""
     index = headline_run(report)
     truth, study = report["inputs"]["truth"], report["study"]
     known = {key: n for key, n in truth.items() if key != "unknown"}
@@ -289,11 +282,14 @@ def _no_better_than_guessing(report: Mapping[str, Any]) -> str:
         judge_name(report, index): report["judges"][index]["clusters"].get("ci_as_best"),
         people_words(report): report["human"]["majority"]["clusters"]["ci"],
     }
-    low = [name for name, found in ends.items() if found is not None and found[0] <= floor]
-    if not low:
-        return ""
-    who = f"{low[0]} is not" if len(low) == 1 else "neither is"
-    return f"{who[:1].upper()}{who[1:]} shown to be better than guessing."
+    return [name for name, found in ends.items() if found is not None and found[0] <= floor]
+
+
+def guessing_words(low: Sequence[str]) -> str:
+    if len(low) > 1:
+        return "Neither is shown to be better than guessing."
+    who = low[0].replace("the ", "The ", 1) if low[0].startswith("the ") else low[0]
+    return f"{who} is not shown to be better than guessing."
 
 
 def _found_from(difference: Mapping[str, Any]) -> str:
@@ -330,8 +326,7 @@ def _replaced(found: ReplacementVerdict) -> str:
         )
     if found.why == "copied":
         return (
-            f"{open_}: it gives the majority’s answer to every item that both decided, so its "
-            "answers may be made from theirs."
+            f"{open_}: it gives the majority’s answer to every item that both decided, so {COPIED}."
         )
     if found.why == "order":
         gain = test["gain"]
@@ -352,9 +347,10 @@ def _lost(found: ReplacementVerdict) -> str:
     test, gap = found.found, -found.advantage
     alike = ", with all labels weighted equally," if test.get("scale") == "balanced" else ""
     size = f"{abs(gap) * 100:.1f}"
-    than = f"{size} points {'higher' if gap > 0 else 'lower'} than a person’s"
+    on = f" on {number_of(test['n'], 'item')}"
+    than = f"{size} points {'higher' if gap > 0 else 'lower'} than a person’s{on}"
     if size == "0.0":
-        than = "equal to a person’s"
+        than = f"equal to a person’s{on}"
     ends = ""
     if test["ci"] is not None:
         low, high = test["ci"]

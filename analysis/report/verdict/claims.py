@@ -27,6 +27,7 @@ from analysis.report.sentences import (
 from analysis.report.study import competitors, standing
 from analysis.report.tables import Table, TableColumn, interval_of, measured
 from analysis.report.verdict.answer import (
+    ANSWERS,
     NO,
     UNKNOWN,
     answer_of,
@@ -35,7 +36,7 @@ from analysis.report.verdict.answer import (
     people_words,
     replacement_of,
 )
-from analysis.report.words import run_names, whole_runs
+from analysis.report.words import listed, run_names, whole_runs
 
 MOST_CLAIMS = 10
 
@@ -71,9 +72,10 @@ def what_was_found(report: ReportJson) -> Table:
     )
     note = (
         "Claims hold after correction for all tests of their kind and for all kinds (“Limits” "
-        "counts them). The first one has its own level. “–”: tested by permutation, without an "
-        "interval."
+        "counts them). “–”: tested by permutation, without an interval. The comparison with people "
+        "has its own level."
     )
+    note += _scope(report)
     if len(held) > MOST_CLAIMS:
         note += f" The chapters have {len(held) - MOST_CLAIMS} more that hold."
     return Table(
@@ -84,6 +86,20 @@ def what_was_found(report: ReportJson) -> Table:
         note,
         is_record=True,
     )
+
+
+def _scope(report: ReportJson) -> str:
+    """For whom the first number and its interval are."""
+    replaced = replacement_of(report)
+    if replaced is None and report["headline"]["state"] not in {*ANSWERS, "cannot_tell"}:
+        return ""
+    about = replaced.found if replaced else {}
+    if replaced is None:
+        about = report["comparison"][headline_run(report)]["difference_general"]
+    kinds = [kind for kind in ("people", "personas", "questions") if kind not in about["one"]]
+    only = [kind.removesuffix("s") for kind in about["one"]]
+    fixed = f" and its only {listed(only)}" if only else ""
+    return f" It is for {listed(['items', *kinds])} like those of this study{fixed}."
 
 
 def _row(words: str, one: ReportClaim) -> list[Any]:

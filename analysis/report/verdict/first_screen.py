@@ -15,7 +15,9 @@ from analysis.report.section import on_in
 from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.position import length_texts
 from analysis.report.sentences import order_words, uneven
+from analysis.report.study import one_label, tied_with
 from analysis.report.verdict.answer import (
+    COPIED,
     POWER,
     VerdictAnswer,
     answer_of,
@@ -23,6 +25,7 @@ from analysis.report.verdict.answer import (
     counted_people,
     headline_run,
     judge_name,
+    no_better_than_guessing,
     replacement_of,
 )
 from analysis.report.verdict.chart import VerdictChart, chart_of
@@ -39,9 +42,9 @@ from analysis.stats.core.shared_variance import (
 class ReportVerdict:
     """What a reader sees before scrolling; `chart` is None if nothing can be compared.
 
-    `unfinished` says how many answers are missing while a study recruits. `notes` say what changed
-    with the order of the responses. `sensitivity` says for which epsilon the answer holds, if it
-    depends on one.
+    `unfinished` says how many answers are missing while a study recruits. `notes` name judges that
+    tie for the first place, and say what changed with the order of the responses. `sensitivity`
+    says for which epsilon the answer holds, if it depends on one.
     """
 
     unfinished: str
@@ -57,7 +60,7 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
     return ReportVerdict(
         unfinished_of(report),
         answer_of(report),
-        list(order_notes(report)),
+        [*tie_notes(report), *order_notes(report)],
         chart_of(report),
         caveats_of(report),
         settling_of(report),
@@ -79,6 +82,20 @@ def unfinished_of(report: ReportJson) -> str:
 def _missing_answers(report: ReportJson) -> int:
     recruiting = report["human"].get("recruiting", {"wanted": 0})
     return max(0, recruiting["wanted"] - report["human"]["answers"])
+
+
+def tie_notes(report: ReportJson) -> Iterator[str]:
+    """The judges that tie for the first place, of which the answer is about the first."""
+    judges = report["judges"]
+    if not _has_run(report):
+        return
+    best = headline_run(report)
+    tied = tied_with(judges, best)
+    if len(tied) > 1:
+        names = [judge_name(report, index) for index in tied]
+        score = f"{judges[best]['correct']:,} of {number_of(judges[best]['n'], 'item')} right each"
+        about = f"The answer is about {judge_name(report, best)}."
+        yield f"Tied for the first place: {listed(names)}, {score}. {about}"
 
 
 def order_notes(report: ReportJson) -> Iterator[str]:
@@ -104,11 +121,26 @@ Caveat = Callable[[ReportJson], str]
 
 def _cautions(report: ReportJson) -> list[str]:
     """What would mislead if it were missing; most studies have none."""
-    sentences = [str(text) for _, text in caution_texts(report)]
+    sentences = [str(text) for _, text in caution_texts(_beyond_answer(report))]
     if "run" in report["headline"]:
         text = length_texts(report).get(f"judges.{headline_run(report)}")
         sentences += [str(text)] if text else []
     return sentences
+
+
+def _beyond_answer(report: ReportJson) -> ReportJson:
+    """The report without the caution that the answer itself states: its judge follows people."""
+    replaced = replacement_of(report)
+    index = replaced.index if replaced else headline_run(report) if _has_run(report) else -1
+    if COPIED not in answer_of(report).sentence:
+        return report
+    cautions = report["cautions"]
+    others = [entry for entry in cautions["followed"] if entry["who"] != f"judges.{index}"]
+    return {**report, "cautions": {**cautions, "followed": others}}
+
+
+def _has_run(report: ReportJson) -> bool:
+    return "run" in report["headline"]
 
 
 def _chosen_late(report: ReportJson) -> str:
@@ -180,15 +212,16 @@ def _identical(report: ReportJson) -> str:
     judges, matrix = report["judges"], report["matrix"]
     for one, judge in enumerate(judges):
         # The matrix begins with the people.
-        same = [
-            run_name(other, judges)
+        pairs = [
+            (run_name(other, judges), matrix[one + 1][place]["n"])
             for place, other in enumerate(judges[one + 1 :], start=one + 2)
             if matrix[one + 1][place]["agreement"] == 1
             and matrix[one + 1][place]["n"] >= FEWEST_ALIKE
         ]
-        if same:
-            names = listed([run_name(judge, judges), *same])
-            return f"{names} give the same answer to every item that both decided."
+        if pairs:
+            names = listed([run_name(judge, judges), *(name for name, _ in pairs)])
+            items = listed(list(dict.fromkeys(f"{n:,}" for _, n in pairs)))
+            return f"{names} give the same answer to all {items} items that both decided."
     return ""
 
 
@@ -257,8 +290,8 @@ def settling_of(report: Mapping[str, Any]) -> str:
     if state == "people_only":
         return "A judge run on the same items."
     difference = report["comparison"][headline_run(report)]["difference_general"]
-    if state in {"better", "equivalent"} and copied(report, report["headline"].get("run", "")):
-        return _asked_again(judge_name(report, headline_run(report)))
+    if opened := _opened(report):
+        return opened
     if state in {"better", "worse", "equivalent"}:
         if "people" in difference["one"]:
             return _enough(report, "for these people and items like these", "Other people need")
@@ -275,6 +308,24 @@ def settling_of(report: Mapping[str, Any]) -> str:
         return few_kinds(difference)
     factor, finding = times_more(difference)
     return _more_in_words(report, difference, factor, finding)
+
+
+def _opened(report: ReportJson) -> str:
+    """What to do if the comparison is decided, but the judge is not shown to be of use."""
+    if report["headline"]["state"] not in {"better", "equivalent"} or not _has_run(report):
+        return ""
+    index = headline_run(report)
+    name = judge_name(report, index)
+    if one_label(report["comparison"][index].get("pooled_replacement", {})):
+        return "A judge that gives more than one label."
+    if copied(report, report["headline"].get("run", "")):
+        return _asked_again(name)
+    low = no_better_than_guessing(report)
+    if name in low:
+        return f"Another judge, or more items: {name} is not shown to be better than guessing."
+    if low:
+        return f"More people per item, or more items: {low[0]} may be guessing."
+    return ""
 
 
 def _asked_again(name: str) -> str:
@@ -457,7 +508,7 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
     true, and that items, people, personas and questions grow together.
     """
     state = report["headline"]["state"]
-    if state in SETTLED - {"worse"} and copied(report, report["headline"].get("run", "")):
+    if state in SETTLED and _opened(report):
         return None
     if state in SETTLED:
         return 0

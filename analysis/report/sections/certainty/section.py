@@ -26,7 +26,7 @@ from analysis.report.sentences import (
     texts,
     who_of,
 )
-from analysis.report.study import ReportedStudy
+from analysis.report.study import ReportedStudy, asked_about
 from analysis.report.words import (
     certainty_limit,
     decimal,
@@ -50,15 +50,16 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     is right more often than annotators where they are (interval of the difference, both sets
     resampled).
     """
-    who = report["headline"]
     found = [versus["certainty"] for versus in report["comparison"]]
     stated = [index for index, entry in enumerate(found) if entry["spearman"] is not None]
     if not stated:
         return state_with("not_comparable", _not_comparable(found))
-    chosen = [index for index in stated if report["judges"][index]["run"] == who.get("run")]
-    index = (chosen or stated)[0]
+    asked = asked_about(report)
+    index = stated[0] if asked is None else asked
     judge, versus, path = report["judges"][index], found[index], f"comparison.{index}.certainty"
     name = run_name(judge, report["judges"])
+    if index not in stated:
+        return state_with("not_comparable", _not_stated(name, len(stated))) | who_of(judge)
     test = dict(members(report, TOGETHER)).get(name, {})
     differs = holds(test, level_of(report, TOGETHER))
     sentences = [
@@ -85,6 +86,15 @@ def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
             "certainties of judges and people rise together."
         )
     return "No run states a certainty on enough items on which people state one."
+
+
+def _not_stated(name: str, others: int) -> str:
+    """The judge of the headline states no certainty that can be compared, but others do."""
+    do = "another judge does" if others == 1 else f"{others:,} other judges do"
+    return (
+        f"{name} states no certainty on enough items on which people state one, so theirs and its "
+        f"own cannot be compared; {do}, in the tables."
+    )
 
 
 def _together(name: str, found: Mapping[str, Any], path: str, differs: bool) -> Text:
@@ -191,7 +201,14 @@ class CertaintyHeadline(Section):
     """The finding on certainty, for the run of the headline."""
 
     name = "certainty_headline"
-    needs = ("headline", "accuracies", "certainty_comparison", "high_sets", "claims")
+    needs = (
+        "headline",
+        "accuracies",
+        "certainty_comparison",
+        "high_sets",
+        "claims",
+        "replacement",
+    )
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"certainty_headline": certainty_headline(earlier)}

@@ -20,7 +20,13 @@ from analysis.report.sentences import (
     where_words,
     who_of,
 )
-from analysis.report.study import ReportedStudy, best_run, standing, tied_with
+from analysis.report.study import (
+    ReportedStudy,
+    best_run,
+    certain_items_differ,
+    standing,
+    tied_with,
+)
 from analysis.report.words import (
     listed,
     p_value,
@@ -70,7 +76,14 @@ def headline(report: Mapping[str, Any]) -> Json:
         _people(people),
         of_judge,
         _verdict(state, name, _many(people), difference, path_of),
-        *_when_certain(report["parameters"]["threshold"], name, people, judge, path),
+        *_when_certain(
+            report["parameters"]["threshold"],
+            name,
+            people,
+            judge,
+            path,
+            differ=certain_items_differ(people, judge, comparison),
+        ),
         *_estimand(name, people, difference, path_of),
     ]
     return state_with(state, *sentences) | who_of(judge)
@@ -255,7 +268,13 @@ def _estimand(
 
 
 def _when_certain(
-    threshold: float, name: str, people: Mapping[str, Any], judge: Mapping[str, Any], path: str
+    threshold: float,
+    name: str,
+    people: Mapping[str, Any],
+    judge: Mapping[str, Any],
+    path: str,
+    *,
+    differ: bool,
 ) -> list[Text]:
     """The accuracy of both, each on its own high-certainty items, so not a comparison."""
     is_one = people["annotators"] == 1
@@ -286,7 +305,7 @@ def _when_certain(
     form = "At high certainty (≥ {limit}), {first}, and {second}."
     if len(parts) == 1:
         form = "At high certainty (≥ {limit}), {first}."
-    elif min(side["high"]["n"] for _, side, _ in asked) >= TOO_SMALL:
+    elif min(side["high"]["n"] for _, side, _ in asked) >= TOO_SMALL and differ:
         form += " These are different items."
     return [fill(form, limit=limit, first=parts[0], second=parts[-1])]
 
@@ -361,7 +380,13 @@ class Headline(Section):
     """The headline over all items, for the best run."""
 
     name = "headline"
-    needs = ("accuracies", "agreement_coefficients", "paired_difference", "agreement_with_judges")
+    needs = (
+        "accuracies",
+        "agreement_coefficients",
+        "paired_difference",
+        "agreement_with_judges",
+        "high_sets",
+    )
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"headline": headline(earlier)}
