@@ -36,7 +36,7 @@ from analysis.report.verdict.answer import (
     people_words,
     replacement_of,
 )
-from analysis.report.words import listed, run_names, whole_runs
+from analysis.report.words import listed, number_of, run_names, whole_runs
 
 MOST_CLAIMS = 10
 
@@ -50,7 +50,7 @@ class ReportClaim:
     question: str
     value: float | None
     ends: Sequence[float] | None
-    of: Population
+    of: Population | str
     is_held: bool
     unit: str = "points"
 
@@ -168,6 +168,7 @@ def _tested(report: ReportJson) -> Iterator[ReportClaim]:
             yield wording(report, name, test, holds(test, level))
     yield from _certain(report)
     yield from _groups(report)
+    yield from _of_other_kinds(report)
 
 
 def _sides(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> ReportClaim:
@@ -293,6 +294,15 @@ def _groups(report: ReportJson) -> Iterator[ReportClaim]:
                     Population("item", n=entry["n"]),
                     is_held=True,
                 )
+
+
+def _of_other_kinds(report: ReportJson) -> Iterator[ReportClaim]:
+    """Kinds whose claims have no rows of their own, such as those of extras: how many hold."""
+    for entry in report.get("claims_tested", {"kinds": ()})["kinds"]:
+        if entry["hold"] and entry["kind"] not in {*_KINDS, CERTAIN, GROUPS}:
+            kind = entry["kind"][:1].upper() + entry["kind"][1:]
+            words = f"{kind}: {entry['hold']:,} of {number_of(entry['tested'], 'claim')} hold"
+            yield ReportClaim("", words, "", None, None, "see its chapter", is_held=True)
 
 
 def _side_of(report: ReportJson, who: str) -> ReportJson:
