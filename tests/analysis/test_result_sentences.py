@@ -209,6 +209,7 @@ def certainties(draw, items, answers, n, *, family):
         "judge_on_own": draw(cells(n)),
         "people_on_own": draw(cells(n)),
         "difference_general": draw(differences(n, family=family)),
+        "cells": {"both": {"people": draw(cells(n))}},
     }
     return entry
 
