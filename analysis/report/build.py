@@ -45,24 +45,21 @@ from analysis.report.sections.position import Position
 from analysis.report.sections.record.section import Record
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table
+from analysis.report.verdict.claims import what_was_found
 from studies.prompts import BANDS
 from studies.version import version
 
-# In reading order; extras add theirs in `analysis.report.rules`.
+# In reading order. Chapters of extras come after “position”, where people look for more findings.
 OWN: tuple[Section, ...] = (
     ViewSection(),
     Glance(),
-    Accuracy(),
+    Accuracy(GroupsSection(), Ablations()),
     CertaintySection(),
     AgreementSection(),
-    GroupsSection(),
-    Ablations(),
-    Position(),
-    Bias(),
+    Position(Bias()),
     Record(),
-    Methods(),
     LimitsSection(),
-    Downloads(),
+    Methods(Downloads()),
 )
 
 SCHEMA = "thirdperson.report/1"
@@ -314,6 +311,9 @@ def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str,
     Sections whose tables cannot be made are added to `failed`, as in the functions below.
     """
     made = [table for s in made_sections(report) for table in _each(s, s.tables, report, failed)]
+    claims = attempted(lambda: what_was_found(report), part="glance", failed=failed)
+    if claims is not None:
+        made.insert(0, claims)
     sentences = list(all_sentences(report))
     sources = attempted(
         lambda: sources_table(report, sentences, all_sources(on_in(report))),

@@ -266,8 +266,8 @@ def clause(form: str, **slots: Slot) -> Text:
     A slot is ``{x}`` for a number in its unit or for a population. ``{x.of}`` is the population of
     a number, ``{x.full}`` the same with its rule even if that leaves none out, ``{x.some}`` without
     its rule, ``{x.n}`` only how many, ``{x.among}`` of how many. ``{x.interval}`` is “95 % CI” with
-    its ends, ``{x.ends}`` the ends alone, ``{x.why}`` why there are none. ``{x.has}`` and
-    ``{x.is}`` agree with a population.
+    its ends, ``{x.ends}`` the ends alone, ``{x.why}`` why there are none. ``{x.size}`` is
+    the number of a population alone, and ``{x.has}`` and ``{x.is}`` agree with it.
     """
     parts: list[Piece] = []
     begins_with_name = False
@@ -330,6 +330,8 @@ def _of_population(of: Population, aspect: str, *, is_named: bool) -> list[Piece
     named = of if is_named else None
     if aspect == "among" or not words.startswith(n):
         return [Piece(words, population=named)]
+    if words == n:
+        return [Piece(n, of.path, population=named)]
     before, bracket, after = words.removeprefix(n).partition(of.among_words or "(none)")
     pieces = [Piece(n, of.path), Piece(before, population=named)]
     if bracket:
@@ -347,6 +349,8 @@ def _population_words(of: Population, aspect: str) -> str:
             return str(replace(of, rule=""))
         case "n":
             return number_of(of.n, of.kind)
+        case "size":
+            return f"{of.n:,}"
         case "among" if of.among is not None:
             return number_of(of.among, of.kind)
         case "has":

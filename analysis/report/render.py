@@ -86,13 +86,13 @@ _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 @dataclass(frozen=True)
 class Chapter:
-    """A section for display."""
+    """A section for display; what a view changes has the number 0, which is not shown."""
 
     number: int
     section: Section
     body: SafeString
     findings: list[Text]
-    begins_appendix: bool
+    subsections: list[tuple[Section, SafeString]]
 
 
 def render_html(
@@ -159,16 +159,19 @@ def render_html(
     needed = [
         section for section in all_chapters(on_in(report)) if _is_needed(section, report, failed)
     ]
-    folded = next((section for section in needed if not section.is_open), None)
     chapters = [
         Chapter(
             number,
             section,
             _body(section, page, context, failed),
             _findings(section, report),
-            begins_appendix=section is folded,
+            [
+                (inner, _body(inner, page, context, failed))
+                for inner in section.subsections
+                if _is_needed(inner, report, failed)
+            ],
         )
-        for number, section in enumerate(needed, start=1)
+        for number, section in enumerate(needed, start=0 if "view" in report else 1)
     ]
     # Last, because failures are known only now.
     missing = _texts(report, "missing", failed)

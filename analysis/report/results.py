@@ -201,7 +201,7 @@ def uneven(found: ReportJson, path: str = "") -> Text | None:
         return None
     of = clusters_of(found, "people", path)
     part = Quantity("part", of, found["people_largest"], path and f"{path}.people_largest")
-    return clause("one of the {x.n} gave {x} of the answers", x=part)
+    return clause("one of the {x.of} gave {x} of the answers", x=part)
 
 
 def no_truth(report: ReportJson) -> Text:

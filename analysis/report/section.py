@@ -129,6 +129,8 @@ class Section:
     results `compute` reads; otherwise sections are computed in reading order. `has_threshold` puts
     a chapter below the slider of thresholds.
 
+    `subsections` are sections that the chapter shows under their own titles, after its own content.
+
     A part that an extra adds to a chapter `shows` tables and figures there, by their names or
     patterns such as “group_*”. It can draw into a figure of the core, which it `redraws`.
 
@@ -154,6 +156,9 @@ class Section:
     inside = "Tables and figures"
     is_open = False
     is_printed = False
+
+    def __init__(self, *subsections: "Section") -> None:
+        self.subsections = subsections
 
     @property
     def template(self) -> str:
@@ -208,17 +213,19 @@ def on_in(report: ReportJson) -> IsOn:
 
 
 def with_parts(sections: Iterable[Section], is_on: IsOn = everything) -> Iterator[Section]:
-    """Every section, followed by its parts."""
+    """Every section, followed by its parts and then by its subsections with theirs."""
     for section in sections:
         yield section
         yield from parts_of(section.name).among(section.parts, is_on)
+        yield from with_parts(section.subsections, is_on)
 
 
 def of_extras(is_on: IsOn = everything) -> Iterator["Section"]:
     """The chapters of extras, and their parts of chapters."""
     yield from CHAPTERS.added(is_on)
     for chapter in CHAPTERS.where(is_on):
-        yield from parts_of(chapter.name).added(is_on)
+        for section in (chapter, *chapter.subsections):
+            yield from parts_of(section.name).added(is_on)
 
 
 def attempted(

@@ -72,7 +72,9 @@ class ListedSentence:
             yield "    (not made of quantities)"
         for piece in self.pieces:
             if piece.quantity and not piece.population:
-                of = f"of {piece.quantity.of}" if piece.quantity.of else "a setting"
+                of = (
+                    f"of {piece.quantity.of}" if piece.quantity.of else "chosen, planned or checked"
+                )
                 yield f"    {piece.text}: {piece.quantity.unit}, {of}"
             elif piece.population:
                 yield f"    {piece.population}"

@@ -17,6 +17,7 @@ from analysis.data.frozen_plan import USUAL_FRAMING
 from analysis.data.verdicts import Ints, Verdicts, people_verdicts, run_options, run_verdicts
 from analysis.report.report_json import Json, put
 from analysis.report.rules import MIN_COMPARED
+from analysis.stats.comparison.replacement import ONE_LABEL
 from analysis.stats.core.clusters import MIN_BLOCKS, annotator_blocks
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.results import Proportion, n_distinct
@@ -344,6 +345,44 @@ def tied_with(judges: Sequence[Entry], best: int) -> list[int]:
         return judge["correct"], judge["n"], judge["items"]
 
     return [n for n in competitors(judges) if counts(judges[n]) == counts(judges[best])]
+
+
+def replacement_tests(report: Entry) -> list[tuple[Entry, int]]:
+    """The pooled tests of judges that could replace an annotator, with their positions."""
+    tests = [
+        (entry["pooled_replacement"], index)
+        for index, entry in enumerate(report["comparison"])
+        if entry["pooled_replacement"]["advantage_of_people"] is not None
+    ]
+    whole = [test for test in tests if report["judges"][test[1]]["features"] == "all"]
+    return whole or tests
+
+
+def closest_to_people(tests: Sequence[tuple[Entry, int]]) -> tuple[Entry, int]:
+    """The test of the judge closest to an annotator; one that gives one label comes last."""
+    return min(
+        tests, key=lambda test: (one_label(test[0]), test[0]["advantage_of_people"], test[1])
+    )
+
+
+def one_label(test: Entry) -> bool:
+    """Whether a judge gives nearly every item the same label and so decides nothing."""
+    return (test.get("same_label") or 0.0) > ONE_LABEL
+
+
+def asked_about(report: Entry) -> int | None:
+    """The judge that the first screen is about; None if it is about none."""
+    if "run" in report["headline"]:
+        runs = [judge["run"] for judge in report["judges"]]
+        return runs.index(report["headline"]["run"])
+    tests = replacement_tests(report) if report["headline"]["state"] == "no_truth" else []
+    return closest_to_people(tests)[1] if tests else None
+
+
+def certain_items_differ(people: Entry, judge: Entry, comparison: Entry) -> bool:
+    """Whether the items of high certainty of the majority and of a judge are not the same."""
+    both = comparison["certainty"]["high_sets"]["cells"]["both"]["people"]["n"]
+    return bool({people["majority"]["high"]["n"], judge["high"]["n"]} != {both})
 
 
 def standing(difference: Entry) -> str:

@@ -29,9 +29,11 @@ CellKind = Literal[
     "p",
     "money",
     "exact",
+    "measure",
+    "measure_range",
 ]
 
-RANGES = {"range", "points_range", "percent_range"}
+RANGES = {"range", "points_range", "percent_range", "measure_range"}
 # The page shows at most this many rows at first, and of items fewer; its script shows more on
 # request.
 FIRST_ROWS = 100
@@ -70,6 +72,8 @@ class TableColumn:
             return [f"{name} {part}" for part in ("accuracy", "correct", "n")]
         if self.kind in RANGES:
             return [f"{name} low", f"{name} high"]
+        if self.kind == "measure":
+            return [name, f"{name} unit"]
         return [name]
 
     @property
@@ -206,6 +210,12 @@ def table_of_entries(
     return Table(name, title, tuple(columns), rows, note, is_record=is_record)
 
 
+def as_best(report: Mapping[str, Any], words: str) -> str:
+    """Words about the choice of the best run; empty if no run competes with another."""
+    families = (entry["difference_general"]["family"] for entry in report["comparison"])
+    return words if max(families, default=1) > 1 else ""
+
+
 def in_general(side: Mapping[str, Any]) -> Mapping[str, Any]:
     """An accuracy with its one interval in the report.
 
@@ -223,6 +233,12 @@ def interval_of(general: Mapping[str, Any]) -> Any:
 def without_interval(side: Mapping[str, Any]) -> Mapping[str, Any]:
     """An accuracy for a table that repeats it, so that it has one interval in the report."""
     return {**side, "ci": None}
+
+
+def measured(value: float | None, ends: Sequence[float] | None, unit: str) -> tuple[Any, Any]:
+    """A number with its own unit, points or correlation, and its interval, each for a cell."""
+    number = None if value is None else {"value": value, "unit": unit}
+    return number, None if ends is None else {"ends": ends, "unit": unit}
 
 
 def _dig(entry: Mapping[str, Any], path: str) -> Any:
@@ -266,6 +282,16 @@ _FORMS: Mapping[CellKind, Callable[[Any], str]] = {
     "decimal": words.decimal,
     "p": words.p_cell,
     "exact": str,
+    "measure": lambda one: _MEASURES[one["unit"]][0](one["value"]),
+    "measure_range": lambda one: _MEASURES[one["unit"]][1](one["ends"]),
+}
+# How a number and an interval of each unit are written.
+_MEASURES: Mapping[str, tuple[Callable[[float], str], Callable[[Sequence[float]], str]]] = {
+    "points": (lambda value: f"{words.points(value)} points", words.points_range),
+    "correlation": (
+        lambda value: f"ρ = {words.decimal(value, 2)}",
+        lambda ends: words.decimal_range(ends, 2),
+    ),
 }
 
 
@@ -335,6 +361,10 @@ def csv_cells(value: Any, kind: CellKind) -> list[Any]:
     if kind == "tally":
         cell = value or {}
         return ["" if cell.get(k) is None else cell[k] for k in ("accuracy", "correct", "n")]
+    if kind == "measure":
+        return [value["value"], value["unit"]] if value is not None else ["", ""]
+    if kind == "measure_range":
+        return list(value["ends"]) if value is not None else ["", ""]
     if kind in RANGES:
         return list(value) if value is not None else ["", ""]
     return ["" if value is None else value]

@@ -28,8 +28,8 @@ EXTRA = Extra(
         "protocols:DISCUSSION",
     ),
     chapters=(
-        Placed("chapter:CHAPTER", after="bias"),
-        Placed("arms_chapter:CHAPTER", after="accuracy"),
+        Placed("chapter:CHAPTER", after="position"),
+        Placed("arms_chapter:CHAPTER", after="position"),
     ),
     readers=(
         "answers_before:ADVISED",

@@ -23,7 +23,7 @@ EXTRA = Extra(
         Placed("views:needed", at="needed"),
     ),
     chapters=(
-        Placed("chapter:CERTIFICATES", after="bias"),
+        Placed("chapter:CERTIFICATES", after="position"),
         Placed("certified:SIGNALS_SHOWN", at="certainty", after="high_sets"),
         Placed("certified:CERTIFIED", at="certainty"),
     ),

@@ -12,8 +12,8 @@ EXTRA = Extra(
     addresses={"studies/<slug:slug>/reports/": "urls"},
     sections={"estimation:": "items"},
     chapters=(
-        Placed("systems:SYSTEMS", after="bias"),
-        Placed("few_people:FEW_PEOPLE", after="bias"),
+        Placed("systems:SYSTEMS", after="position"),
+        Placed("few_people:FEW_PEOPLE", after="position"),
     ),
     readers=("items:SYSTEMS",),
     navigation=("views:_draw_link",),

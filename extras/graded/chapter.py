@@ -226,6 +226,11 @@ class GradedSection(Section):
         if "criteria" in found:
             yield criteria_table(report)
 
+    def caveat(self, report: ReportJson) -> str:
+        """A judge whose scores are higher or lower than people's, which agreement hardly shows."""
+        scores = report.get("graded", {}).get("scores", {"judges": ()})
+        return next((words for words, is_apart in _levels(report, scores) if is_apart), "")
+
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         found = report.get("graded", {})
         for words in (
@@ -266,6 +271,11 @@ def _of_scores(report: ReportJson) -> Iterator[str]:
             f"{higher['n']:,} answers, and both responses the same in "
             f"{scores['people']['equal']:,}."
         )
+    yield from (words for words, _ in _levels(report, scores))
+
+
+def _levels(report: ReportJson, scores: ReportJson) -> Iterator[tuple[str, bool]]:
+    """A sentence on each judge's level, and whether it is shown to differ from people's."""
     for each in scores["judges"]:
         level = each["level"]
         if level["ci"] is None:
@@ -274,9 +284,9 @@ def _of_scores(report: ReportJson) -> Iterator[str]:
         size = f"{points(level['value'])} points of its scale ({points_range(level['ci'])})"
         if holds(level, level_of(report, LEVEL), "p_holm"):
             way = "higher" if level["value"] > 0 else "lower"
-            yield f"{name} gives {way} scores than people: {size}."
+            yield f"{name} gives {way} scores than people: {size}.", True
         else:
-            yield f"Scores of {name} minus those of people: {size}."
+            yield f"Scores of {name} minus those of people: {size}.", False
 
 
 CHAPTER = GradedSection()

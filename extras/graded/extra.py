@@ -26,7 +26,7 @@ EXTRA = Extra(
         Placed("protocols:SCORE_7", after="criteria"),
         Placed("protocols:STRENGTH", after="levels"),
     ),
-    chapters=(Placed("chapter:CHAPTER", after="certainty"),),
+    chapters=(Placed("chapter:CHAPTER", after="position"),),
     readers=(
         Placed("shown:WORDS", at="words"),
         "graded_answers:GRADED",

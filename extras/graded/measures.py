@@ -11,7 +11,7 @@ from analysis.report.study import ReportedStudy, identity
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.alpha import krippendorff_alpha
 from analysis.stats.certainty.human_llm import general_spearman
-from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.comparison.level_shift import level_shift
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
 from extras.graded.agreement import (
@@ -142,9 +142,15 @@ def _judge_scores(
         [means(item, rows.scores[:, side], n)[:, None] for side in (0, 1)], axis=1
     )
     theirs = of_people.reshape(n, 2)
+    answers = study.data.answers
     # A share of the way from the lowest to the highest score, so that scales can be compared.
-    apart = (mine - 1) / (highest - 1) - (theirs - 1) / (scale - 1)
-    level = general_difference(apart.mean(axis=1), study.shared.items)
+    level = level_shift(
+        ((mine - 1) / (highest - 1)).mean(axis=1),
+        answers.item,
+        answers.rater,
+        ((given.people.scores - 1) / (scale - 1)).mean(axis=1),
+        study.shared.items,
+    )
     own, people = (each[:, 0] - each[:, 1] for each in (mine, theirs))
     out: Json = {"n": _n_both(own, people), "highest": highest}
     put(out, "mean", number(_mean(mine.ravel())))

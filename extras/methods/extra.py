@@ -8,11 +8,11 @@ EXTRA = Extra(
     summary="The report adds insight into people’s disagreement and criteria of answers.",
     group="analyses",
     chapters=(
-        Placed("insight:INSIGHT", after="certainty"),
-        Placed("disagreement:DISAGREEMENT", after="agreement"),
-        Placed("distances:DISTANCES", after="agreement"),
+        Placed("insight:INSIGHT", after="position"),
+        Placed("disagreement:DISAGREEMENT", after="position"),
+        Placed("distances:DISTANCES", after="position"),
         Placed("group_details:GROUP_DETAILS", at="groups"),
-        Placed("criteria:CHAPTER", after="bias"),
+        Placed("criteria:CHAPTER", after="position"),
     ),
     readers=("criteria:CRITERIA",),
 )

@@ -12,7 +12,7 @@ EXTRA = Extra(
     group="people",
     importers=(Placed("pairs:PAIRS", at="rows"),),
     protocols=(Placed("listwise:LISTWISE", after="p-true"),),
-    chapters=(Placed("chapter:CHAPTER", after="bias"),),
+    chapters=(Placed("chapter:CHAPTER", after="position"),),
     readers=(
         "sets:OPTION_SETS",
         "sets:RANKED_SETS",

@@ -37,8 +37,8 @@ EXTRA = Extra(
     ),
     recruiting=(Placed("bringing_back:BACK", at="follow_ups"),),
     chapters=(
-        Placed("chapter:CHAPTER", after="agreement"),
-        Placed("wave_chapter:CHAPTER", after="agreement"),
+        Placed("chapter:CHAPTER", after="position"),
+        Placed("wave_chapter:CHAPTER", after="position"),
     ),
     readers=(
         "answers_twice:RETESTS",

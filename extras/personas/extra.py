@@ -22,8 +22,8 @@ EXTRA = Extra(
         "personas:": "judges",
     },
     chapters=(
-        Placed("signal_chapter:CHAPTER", after="accuracy"),
-        Placed("chapter:CHAPTER", after="bias"),
+        Placed("signal_chapter:CHAPTER", after="position"),
+        Placed("chapter:CHAPTER", after="position"),
     ),
     readers=("signal_chapter:READER",),
     navigation=("profile_views:pages",),

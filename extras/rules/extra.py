@@ -14,7 +14,7 @@ EXTRA = Extra(
     sections={"rules:": "report"},
     holdings=(Placed("requests:needed", at="needed"),),
     exports=("requests:RULES",),
-    chapters=(Placed("chapter:CHAPTER", after="groups"),),
+    chapters=(Placed("chapter:CHAPTER", after="position"),),
     readers=(
         "marks:READER",
         Placed("requests:RULE_ITEMS", at="item_sets"),

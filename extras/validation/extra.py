@@ -23,8 +23,8 @@ EXTRA = Extra(
         "probes:OTHER_PERSONA",
     ),
     chapters=(
-        Placed("chapter:CHAPTER", after="bias"),
-        Placed("datasheet:DATASHEETS", after="bias"),
+        Placed("chapter:CHAPTER", after="position"),
+        Placed("datasheet:DATASHEETS", after="position"),
     ),
     reports=(Placed("page:VALIDATION", at="pages"),),
     readers=(

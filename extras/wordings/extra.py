@@ -12,5 +12,5 @@ EXTRA = Extra(
     group="analyses",
     analyses={"wording": "Effect of wording, framing and order"},
     protocols=(Placed("protocols:COMMITTED", after="reason-after"),),
-    chapters=(Placed("wording:WORDINGS", after="ablations"),),
+    chapters=(Placed("wording:WORDINGS", after="position"),),
 )

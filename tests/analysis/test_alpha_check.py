@@ -78,6 +78,6 @@ def test_a_disagreement_is_shown_at_the_top_of_the_page_and_in_the_chapter(monke
     sentence = f"computes a different alpha of choices: 0.250000 instead of {ours:.6f}".replace(
         "-", "−"
     )
-    top, _, rest = page_of(report).partition('id="glance"')
+    top, _, rest = page_of(report).partition('id="accuracy"')
     assert sentence in top
     assert sentence in rest

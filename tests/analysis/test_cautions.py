@@ -118,11 +118,14 @@ def test_a_judge_that_is_the_majority_is_never_trusted(truths):
     assert verdict.answer.trust == "INCONCLUSIVE"
     assert verdict.settling.startswith("Find out whether j was made from these people’s answers")
     assert labels_needed(report) is None
-    assert verdict.caveats[0] == (
+    # The answer says it, so it is not among the cautions; the limits have it with all its numbers.
+    assert "answers may be made from theirs" in verdict.answer.sentence
+    assert not [caveat for caveat in verdict.caveats if "made from theirs" in caveat]
+    assert (
         "j gives the answer of the majority of people to all 150 items, also to the "
         f"{found['split']} items on which people disagree. If its answers were made from theirs, "
         "comparing them says nothing."
-    )
+    ) in [limit["text"] for limit in report["limitations"]]
 
 
 def test_people_who_give_all_answers_of_a_judge_are_counted_next_to_the_others():

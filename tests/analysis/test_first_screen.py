@@ -5,9 +5,12 @@ import random
 
 import pytest
 
+from analysis.report.build import all_tables
 from analysis.report.render import render_html
 from analysis.report.verdict.answer import POWER
 from analysis.report.verdict.first_screen import times_more, verdict_of
+from annotation.models import Annotation
+from judging.models import Judgment
 from studies.models import Study
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import report_of
@@ -134,7 +137,10 @@ def test_judges_that_tie_or_give_the_same_answers_are_named():
         in sentence
         for sentence in sentences
     )
-    assert "a and c give the same answer to every item that both decided." in verdict.caveats
+    assert "a and c give the same answer to all 40 items that both decided." in verdict.caveats
+    assert verdict.notes[0] == (
+        "Tied for the first place: a, b and c, 30 of 40 items right each. The answer is about a."
+    )
 
 
 def test_a_judge_that_refused_many_items_is_named():
@@ -145,6 +151,42 @@ def test_a_judge_that_refused_many_items_is_named():
     )
 
     assert "b refused 12 of 40 items, and its numbers are about the others." in verdict.caveats
+
+
+def test_one_judge_is_nowhere_the_best_of_several():
+    def notes(runs):
+        return [table.note for table in all_tables(report_of(judged(right, runs=runs))).values()]
+
+    assert not [note for note in notes(("a",)) if "of several" in note]
+    assert len([note for note in notes(("a", "b")) if "of several" in note]) >= 3
+
+
+def test_the_chapter_on_certainty_is_about_the_judge_of_the_first_screen():
+    study = judged(lambda name, place, first: name == "a" or place % 3 > 0, runs=("a", "b"))
+    some = [f"Question {place}?" for place in range(20)]
+    Annotation.objects.filter(assignment__item__question__in=some).update(certainty=60)
+    Judgment.objects.filter(item__question__in=some).update(certainty=60)
+    Judgment.objects.filter(run__judge__name="a").update(certainty=None)
+
+    report = report_of(study)
+
+    assert report["headline"]["judge"] == report["certainty_headline"]["judge"] == "a"
+    [sentence] = report["certainty_headline"]["sentences"]
+    assert sentence.startswith("a states no certainty on enough items")
+    assert "another judge does" in sentence
+
+
+@pytest.mark.parametrize("certainty", [80, 10])
+def test_items_of_high_certainty_are_called_different_only_where_they_are(certainty):
+    study = judged(right, n=60)
+    # The judge is certain of all items, or of all but a third.
+    keys = [f"Question {place}?" for place in range(20)]
+    Judgment.objects.filter(item__question__in=keys).update(certainty=certainty)
+
+    sentences = report_of(study)["headline"]["sentences"]
+
+    [certain] = [sentence for sentence in sentences if sentence.startswith("At high certainty")]
+    assert certain.endswith("These are different items.") == (certainty == 10)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.01, 0.02])

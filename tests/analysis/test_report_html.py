@@ -218,3 +218,24 @@ def test_small_cells_are_in_italics_tiny_ones_have_no_percentage_empty_ones_a_da
     # One person's answers have no interval that others share.
     assert '">50.0<span class="below">(6/12)</span></td>' in table_cell(people[1])
     assert table_cell(judge[2]).startswith('<td class="number" data-raw="[')
+
+
+OLD_ANCHORS = ("findings", "glance", "groups", "items", "registered", "downloads", "sources")
+
+
+def test_a_plain_report_has_eight_chapters_and_old_links_lead_to_their_places(module_db):
+    study = random_study(3, n_items=40, truths=("r1", "r2"), extras=[])
+    page = render_html(report_of(study), date=datetime.date(2026, 11, 28))
+
+    titles = re.findall(r"<h2[^>]*>(\d+ [^<]+)</h2>", page)
+    assert titles == [
+        "1 What was found",
+        "2 Accuracy",
+        "3 Certainty",
+        "4 Agreement",
+        "5 Sides, length and order",
+        "6 Who took part and how",
+        "7 Limits",
+        "8 Methods",
+    ]
+    assert [anchor for anchor in OLD_ANCHORS if page.count(f'id="{anchor}"') != 1] == []

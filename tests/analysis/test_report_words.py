@@ -79,7 +79,7 @@ def test_what_is_missing_is_said_above_everything_else(answers, judged, sentence
     report = report_of(study)
 
     assert [text for text in missing(report) if sentence in text]
-    assert "What is missing here" in render_html(report, date=DATE).split('id="glance"')[0]
+    assert "What is missing here" in render_html(report, date=DATE).split('id="accuracy"')[0]
 
 
 def test_a_whole_study_misses_nothing():

@@ -49,14 +49,14 @@ class Numbers(HTMLParser):
 
     def handle_data(self, data):
         tags = {tag for tag, _ in self.open}
-        # Tables have their own files; prompts and hashes are words.
+        # Tables have their own files; prompts and hashes are words; the paragraph is for copying.
         if tags & {"a", "table", "pre", "code", "h2", "h3", "h4", "style", "script", "summary"}:
             return
         about = {value for _, found in self.open for value in (found.get("id"), found.get("class"))}
         is_told = about & {"methods", "headline"} or any(
             str(name).startswith("headline") for name in about
         )
-        if is_told and "note" not in about:
+        if is_told and not about & {"note", "methods-words"}:
             words = NO_NUMBERS.sub("", data.replace("\xa0", " "))
             self.bare += [words] if re.search(r"\d", words) else []
 

@@ -253,11 +253,15 @@ def test_the_sentence_is_about_the_scale_where_the_judge_is_worse_and_names_epsi
     worse = answer_of(without_truth(advantage=-0.039, balanced=0.06, se=0.01, p=0.001)).sentence
     better = answer_of(without_truth(advantage=-0.125, se=0.01, p=0.001)).sentence
 
-    assert "all labels weighted equally, is 6.0 points lower than a person’s (95\u00a0% CI" in worse
+    assert (
+        "all labels weighted equally, is 6.0 points lower than a person’s on 300 items (95" in worse
+    )
     assert "could replace an annotator" in worse
     assert "ε allows 10 lower" in worse
     # A judge that is better says so with the sign in words.
-    assert "is 12.5 points higher than a person’s (95\u00a0% CI +10.5 to +14.5" in better
+    assert (
+        "is 12.5 points higher than a person’s on 300 items (95\u00a0% CI +10.5 to +14.5" in better
+    )
 
 
 def test_both_scales_must_hold_and_one_is_enough_to_rule_a_judge_out():
@@ -355,15 +359,27 @@ def test_items_without_a_persona_or_question_share_it_with_no_other():
 
 
 @pytest.mark.parametrize(
-    ("judge", "people", "words"),
+    ("judge", "people", "word", "words", "advice"),
     [
-        ([0.48, 0.56], [0.47, 0.55], "Neither is shown to be better than guessing."),
-        ([0.6, 0.8], [0.49, 0.6], "The majority of people is not shown to be better than"),
-        ([0.6, 0.8], [0.6, 0.8], ""),
+        (
+            [0.48, 0.56],
+            [0.47, 0.55],
+            "Not useful",
+            "Neither is shown to be better than guessing.",
+            "Another judge, or more items: ",
+        ),
+        (
+            [0.6, 0.8],
+            [0.49, 0.6],
+            "Not yet known",
+            "The majority of people is not shown to be better than",
+            "More people per item, or more items: the majority of people may be guessing.",
+        ),
+        ([0.6, 0.8], [0.6, 0.8], "Yes", "", "No more data are needed"),
     ],
 )
-def test_a_yes_needs_both_sides_to_beat_chance_and_the_best_constant_answer(
-    report, judge, people, words
+def test_a_yes_needs_both_sides_to_beat_chance_and_not_useful_is_about_the_judge(
+    report, judge, people, word, words, advice
 ):
     report["headline"]["state"] = "equivalent"
     report["inputs"]["truth"] = {"r1": 330, "r2": 270, "tie": 0, "unknown": 0}
@@ -374,8 +390,10 @@ def test_a_yes_needs_both_sides_to_beat_chance_and_the_best_constant_answer(
 
     found = answer_of(report)
 
-    assert (found.word, found.kind) == (("Not useful", "no") if words else ("Yes", "yes"))
+    assert found.word == word
     assert words in found.sentence
+    assert settling_of(report).startswith(advice)
+    assert labels_needed(report) == (None if words else 0)
 
 
 def test_advice_grows_the_items_of_the_study_and_its_people_in_step(report):

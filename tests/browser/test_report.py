@@ -631,15 +631,15 @@ def test_the_article_stands_beside_the_sheets_on_request(page):
     assert "source article 0.597" in page.locator("#sheets-1").text_content()
 
 
-def test_a_number_of_the_headline_leads_to_its_row_and_from_there_to_its_table(page):
-    page.locator(".headline .number-link").first.click()
+def test_a_number_of_a_finding_leads_to_its_row_and_from_there_to_its_table(page):
+    page.locator(".headline .number-link[href*=judge_on_own]").first.click()
 
     until(page, "document.querySelector('#sources').open")
     row = page.locator("tr:target")
     assert row.is_visible()
-    assert "human.majority.accuracy" in row.inner_text()
+    assert "high_sets.judge_on_own" in row.inner_text()
     row.get_by_role("link").click()
-    assert page.url.endswith("#table-at_a_glance")
+    assert page.url.endswith("#table-high_sets")
 
 
 def test_small_plots_stand_three_in_a_row_on_paper(on_paper):

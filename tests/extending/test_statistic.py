@@ -96,7 +96,7 @@ def test_the_number_the_table_the_figure_and_the_sentence_are_in_the_files(study
     assert drawing["y"] == [12.0, 31.0]
     page = (out / "report.html").read_text("utf-8")
     chapter = page.split('<section id="pace">')[1].split("</section>")[0]
-    assert "7 Pace</h2>" in chapter
+    assert "6 Pace</h2>" in chapter
     assert 'id="figure-pace"' in chapter
     assert 'id="table-pace"' in chapter
     link = '<a class="number-link" href="#from-pace.right">12.0</a>'
@@ -124,7 +124,7 @@ def test_what_is_undefined_has_a_reason_and_is_named_as_missing():
 
     assert report["pace"]["right_reason"] == "empty_group"
     page = render_html(report, date=datetime.date(2026, 11, 20))
-    missing = page.split("What is missing here")[1].split('id="glance"')[0]
+    missing = page.split("What is missing here")[1].split('id="accuracy"')[0]
     assert "Pace: there are no right or no wrong answers to compare." in missing
     assert 'id="figure-pace"' not in page
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sys
 
 import numpy as np
@@ -110,6 +111,37 @@ def test_each_judge_is_trusted_from_the_epsilon_that_is_named(tmp_path, told):
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("value", "step", "level", "words"),
+    [
+        (a_step, 1, "ordinal", r"high labels 0\.8\d steps higher than people on average"),
+        (a_score, 10, "score", r"high labels 10\.\d\d higher than people on average"),
+    ],
+)
+def test_a_judge_that_is_always_a_step_too_high_is_named(tmp_path, told, value, step, level, words):
+    rows = list(csv.DictReader(table(tmp_path / "fair.csv", ["judge"], value).open()))
+    own = [float(row["judge"]) for row in rows]
+    most = max(float(row["label"]) for row in rows) if level == "ordinal" else np.inf
+    for row, label in zip(rows, own, strict=True):
+        row["high"] = f"{min(label + step, most):g}"
+    path = tmp_path / "two.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    options = ("--judge", "judge", "--judge", "high", "--level", level)
+
+    _, text = told(path, *options)
+    _, found = told(path, *options, "--json")
+
+    sentences = " ".join(text.split())
+    assert re.search(words, sentences)
+    assert "judge labels" not in sentences
+    shifts = {each["judge"]: each["minus_people"] for each in json.loads(found)["verdicts"]}
+    assert shifts["high"]["ci"][0] > 0.7 * step
+    assert shifts["judge"]["ci"][0] < 0 < shifts["judge"]["ci"][1]
+
+
 def test_numbers_are_read_only_as_told(tmp_path, told):
     path = table(tmp_path / "labels.csv", ["judge"], a_step)
 

@@ -14,6 +14,7 @@ from analysis.report.words import decimal, number_of, p_cell, percent, points, p
 from analysis.stats import Estimate
 from analysis.stats.comparison.replacement import AgreementScale
 from analysis.stats.core.results import Trust
+from thirdperson.check.level_shift import LevelShift
 from thirdperson.check.right_labels import RightLabels
 from thirdperson.check.scales import ScaleFinding, ScaleVerdict
 from thirdperson.check.terminal import Terminal, aligned
@@ -44,9 +45,19 @@ Cells = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 
 def _tables(finding: ScaleFinding) -> Iterator[Cells]:
     """A title, the columns, and rows of words."""
+    minus = ("Minus people (95 % CI)",) if finding.scale.is_graded else ()
     yield (
         "Judges",
-        ("Judge", "Verdict", "Agrees", "Balanced", "A person’s advantage (95 % CI)", "p", "Kappa"),
+        (
+            "Judge",
+            "Verdict",
+            "Agrees",
+            "Balanced",
+            "A person’s advantage (95 % CI)",
+            "p",
+            "Kappa",
+            *minus,
+        ),
         [
             (
                 one.judge,
@@ -56,6 +67,7 @@ def _tables(finding: ScaleFinding) -> Iterator[Cells]:
                 _gap(one),
                 p_cell(one.p),
                 decimal(one.kappa, 2),
+                *((one.shift.cell(),) if one.shift else ()),
             )
             for one in finding.verdicts
         ],
@@ -177,9 +189,10 @@ def _needed(one: ScaleVerdict) -> str:
 
 
 def _details(finding: ScaleFinding, one: ScaleVerdict) -> list[str]:
-    """What follows a verdict: for which ε it holds, what is missing, and who is right."""
+    """What follows a verdict: its level, for which ε it holds, what is missing, who is right."""
+    shift = one.shift.sentence(one.judge) if one.shift else ""
     right = one.right.sentence(one.judge, finding.margin) if one.right else ""
-    return [*filter(None, (_sensitivity(one), _needed(one), right))]
+    return [*filter(None, (shift, _sensitivity(one), _needed(one), right))]
 
 
 def terminal_lines(
@@ -283,6 +296,7 @@ def _verdict_json(finding: ScaleFinding, one: ScaleVerdict) -> dict[str, Any]:
         "balanced": _side(one.found.balanced),
         "gain": _estimate(one.found.gain) | {"person": one.found.people_gain},
         "kappa": one.kappa,
+        "minus_people": _shift_json(one.shift) if one.shift else None,
         "classes_against": finding.against,
         "classes": [
             {
@@ -297,6 +311,17 @@ def _verdict_json(finding: ScaleFinding, one: ScaleVerdict) -> dict[str, Any]:
             for name, each in zip(names, one.classes, strict=False)
         ],
         "right_labels": _right_json(finding, one, one.right) if one.right else None,
+    }
+
+
+def _shift_json(shift: LevelShift) -> dict[str, Any]:
+    """The judge's labels minus the mean of people's, in units of the scale."""
+    return {
+        "value": shift.value,
+        "ci": shift.ends and list(shift.ends),
+        "p": shift.p,
+        "items": shift.found.n,
+        "reason": shift.found.reason or shift.found.interval_reason,
     }
 
 

@@ -7,7 +7,7 @@ import hashlib
 import math
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist, fmean
 from typing import Any
 
@@ -33,6 +33,7 @@ from analysis.stats import (
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
 from analysis.stats.core.results import IntArray, Trust
 from thirdperson.check.labels import LabelTable
+from thirdperson.check.level_shift import LevelShift, level_shifts
 from thirdperson.check.levels import LabelScale
 from thirdperson.check.right_labels import RightLabels, right_labels
 from thirdperson.check.scale_table import ScaleTable
@@ -62,6 +63,7 @@ class ScaleVerdict:
     classes: Sequence[ClassAgreement]
     labels_needed: int | None
     right: RightLabels | None
+    shift: LevelShift | None
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,12 @@ def _verdicts(table: ScaleTable, options: Namespace) -> list[ScaleVerdict]:
         [judge for judge, p in ps.items() if p is not None],
         lambda judge, alpha: _lost_at_most(tested(table.judges[judge], 1 - 2 * alpha)),
     )
+    shifts = level_shifts(table, these_people=these_people)
     verdicts = [
-        _verdict(table, judge, tests[judge], p, right.get(judge), holds_from.get(judge))
+        replace(
+            _verdict(table, judge, tests[judge], p, right.get(judge), holds_from.get(judge)),
+            shift=shifts.get(judge),
+        )
         for judge, p in zip(ps, holm([*ps.values()]), strict=True)
     ]
     best_first = (Trust.TRUSTED, Trust.INCONCLUSIVE, Trust.NOT_TRUSTED)
@@ -201,6 +207,7 @@ def _verdict(
         classes=class_agreement(reference, choice, n_options=len(table.scale.names)),
         labels_needed=0 if settled else _more(found, why, table.votes.n),
         right=right,
+        shift=None,
     )
 
 

@@ -176,7 +176,6 @@ class Ablations(Section):
 
     name = "ablations"
     title = "Ablations"
-    inside = "Runs that saw a part of the persona"
     analyses = (
         Analysis(
             "ablations",

@@ -216,7 +216,7 @@ class Methods(Section):
 
     name = "methods"
     title = "Methods"
-    inside = "Items, checks, runs, prompts, and where each number comes from"
+    inside = "The method in words, what was planned, runs, prompts, files and citation"
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield band_definitions(report)
@@ -239,4 +239,3 @@ class Downloads(Section):
 
     name = "downloads"
     title = "Cite and download"
-    inside = "Files, printing, the method in words, and the citation"

@@ -541,7 +541,7 @@ class Position(Section):
     """Effects of the side of the screen, of length, and of a tie option."""
 
     name = "position"
-    title = "Position, length and ties"
+    title = "Sides, length and order"
     inside = "Sides of the screen, lengths, ties, and noise"
     parts = (SidesSection(), LengthSection(), Ties(), Noise())
 

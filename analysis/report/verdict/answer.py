@@ -37,12 +37,20 @@ from analysis.report.results import (
     people_words,
 )
 from analysis.report.rules import FULL_SHARE, LEVEL
-from analysis.report.study import competitors, standing
+from analysis.report.study import (
+    closest_to_people,
+    competitors,
+    one_label,
+    replacement_tests,
+    standing,
+)
 from analysis.report.words import run_name
-from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
+from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import Trust, t_quantile
 
 POWER = 0.8
+# What an answer says of a judge that always follows the majority of people.
+COPIED = "its answers may be made from theirs"
 SCALES = ("raw", "balanced")
 
 ReplacementState = Literal["replaceable", "not_replaceable", "cannot_tell"]
@@ -100,17 +108,12 @@ def copied(report: ReportJson, run: str) -> Text | None:
         index = int(entry["who"].removeprefix("judges."))
         if report["judges"][index]["run"] == run:
             return clause(
-                "{name} gives the majority’s answer to all {of.full}, so its answers may be made "
-                "from theirs",
+                "{name} gives the majority’s answer to all {of.full}, so {copied}",
                 name=Name(judge_name(report, index)),
+                copied=Words(COPIED),
                 of=items(report, "that both decided", entry["n"]),
             )
     return None
-
-
-def one_label(found: Mapping[str, Any]) -> bool:
-    """Whether a judge gives nearly every item the same label and so decides nothing."""
-    return (found.get("same_label") or 0.0) > ONE_LABEL
 
 
 def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
@@ -120,12 +123,10 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
     """
     if report["headline"]["state"] != "no_truth":
         return None
-    judges, tests = report["judges"], _candidates(report)
+    judges, tests = report["judges"], replacement_tests(report)
     if not tests:
         return None
-    found, index = min(
-        tests, key=lambda each: (one_label(each[0]), each[0]["advantage_of_people"], each[1])
-    )
+    found, index = closest_to_people(tests)
     state, why = _decided(found, len(tests))
     if state == "replaceable" and copied(report, judges[index]["run"]):
         state, why = "cannot_tell", "copied"
@@ -141,17 +142,6 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
         holds_from=ends[0] if ends and not why else None,
         holds_below=ends[1] if ends else None,
     )
-
-
-def _candidates(report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], int]]:
-    """The tests of judges that could replace an annotator, with their positions."""
-    tests = [
-        (entry["pooled_replacement"], index)
-        for index, entry in enumerate(report["comparison"])
-        if entry["pooled_replacement"]["advantage_of_people"] is not None
-    ]
-    whole = [each for each in tests if report["judges"][each[1]]["features"] == "all"]
-    return whole or tests
 
 
 def _scales(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -234,9 +224,11 @@ def _answer(report: ReportJson) -> tuple[str, Text]:
             return UNKNOWN, say("{same}, though {finding}.", same=same, finding=finding)
         if copy := copied(report, report["headline"]["run"]):
             return UNKNOWN, say("{copy}, though {finding}.", copy=copy, finding=finding)
-        if guessing := _no_better_than_guessing(report):
-            form = "{guessing}. {finding}."
-            return USELESS, say(form, guessing=guessing, finding=capitalised(finding))
+        if guessing := no_better_than_guessing(report):
+            # “Not useful” is about the judge; people who may guess leave the answer open.
+            word = USELESS if judge_name(report, index) in guessing else UNKNOWN
+            low, form = may_guess(guessing), "{low}. {finding}."
+            return word, say(form, low=low, finding=capitalised(finding))
         return word, say("{finding}.", finding=finding)
     if found := replacement_of(report):
         return REPLACES.get(found.state, UNKNOWN), _replaced(report, found)
@@ -261,7 +253,7 @@ def standings_of(report: Mapping[str, Any]) -> list[JudgeStanding]:
     """The answer about each judge that is compared; its test allows for the number of judges."""
     judges, found = report["judges"], []
     if report["headline"]["state"] == "no_truth":
-        tests = _candidates(report)
+        tests = replacement_tests(report)
         for test, index in tests:
             word = REPLACES.get(_decided(test, len(tests))[0], UNKNOWN)
             if word == YES and copied(report, judges[index]["run"]):
@@ -285,8 +277,8 @@ def _compared(report: ReportJson, state: str) -> Text:
     return Comparison.of_run(report, index, state=state, judge=judge, people=people).answer()
 
 
-def _no_better_than_guessing(report: ReportJson) -> Text | None:
-    """The side that is not shown to beat chance and the best constant answer."""
+def no_better_than_guessing(report: ReportJson) -> list[Name | Words]:
+    """The sides, of judge and people, that are not shown to beat chance and a constant answer."""
     index = headline_run(report)
     truth, study = report["inputs"]["truth"], report["study"]
     known = {key: n for key, n in truth.items() if key != "unknown"}
@@ -296,8 +288,11 @@ def _no_better_than_guessing(report: ReportJson) -> Text | None:
         Name(judge_name(report, index)): report["judges"][index]["clusters"].get("ci_as_best"),
         Words(people_words(report)): report["human"]["majority"]["clusters"]["ci"],
     }
-    low = [who for who, ends in sides.items() if ends is not None and ends[0] <= floor]
-    return not_shown(low, Words("better than guessing")) if low else None
+    return [who for who, ends in sides.items() if ends is not None and ends[0] <= floor]
+
+
+def may_guess(low: Sequence[Name | Words]) -> Text:
+    return not_shown(low, Words("better than guessing"))
 
 
 def _replaced(report: ReportJson, found: ReplacementVerdict) -> Text:
@@ -339,8 +334,8 @@ def _why_open(report: ReportJson, found: ReplacementVerdict) -> Text:
             return clause("{kinds} are too few", kinds=joined(kinds))
         case "copied":
             return clause(
-                "it gives the majority’s answer to every item that both decided, so its answers "
-                "may be made from theirs"
+                "it gives the majority’s answer to every item that both decided, so {copied}",
+                copied=Words(COPIED),
             )
         case "order":
             gain = Interval.at(test["gain"], "ci", "")
@@ -356,14 +351,12 @@ def _lost(found: ReplacementVerdict) -> Text:
     """The judge's agreement minus a person's, on the scale where the judge is worse."""
     gap = found.gap
     size = Quantity("size", found.of, gap.value)
-    than = clause("{size} points {more} than a person’s", size=size, more=_higher(gap))
+    than = clause("{size} points {more} than a person’s on {size.of}", size=size, more=_higher(gap))
     if str(size) == "0.0":
-        than = clause("equal to a person’s")
+        than = clause("equal to a person’s on {size.of}", size=size)
     alike = ", with all labels weighted equally," if found.found.get("scale") == "balanced" else ""
     return clause(
-        "on {gap.of}, its agreement with the other people{alike} is {than} ({ends}ε allows "
-        "{epsilon} lower)",
-        gap=gap,
+        "its agreement with the other people{alike} is {than} ({ends}ε allows {epsilon} lower)",
         alike=Words(alike),
         than=than,
         ends=clause("{gap.interval}; ", gap=gap) if gap.interval.ends else Words(""),

@@ -22,13 +22,15 @@ from analysis.report.quantities import (
     unbroken,
 )
 from analysis.report.report_json import ReportJson
-from analysis.report.results import clusters_of, items, uneven
+from analysis.report.results import clusters_of, decided_by_judge, items, uneven
 from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
 from analysis.report.section import on_in
 from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.position import length_texts
 from analysis.report.sentences import order_words
+from analysis.report.study import one_label, tied_with
 from analysis.report.verdict.answer import (
+    COPIED,
     POWER,
     VerdictAnswer,
     answer_of,
@@ -37,6 +39,8 @@ from analysis.report.verdict.answer import (
     effective_people,
     headline_run,
     judge_name,
+    may_guess,
+    no_better_than_guessing,
     replacement_of,
 )
 from analysis.report.verdict.chart import VerdictChart, chart_of
@@ -53,9 +57,9 @@ from analysis.stats.core.shared_variance import (
 class ReportVerdict:
     """What a reader sees before scrolling; `chart` is None if nothing can be compared.
 
-    `unfinished` says how many answers are missing while a study recruits. `notes` say what changed
-    with the order of the responses. `sensitivity` says for which epsilon the answer holds, if it
-    depends on one.
+    `unfinished` says how many answers are missing while a study recruits. `notes` name judges that
+    tie for the first place, and say what changed with the order of the responses. `sensitivity`
+    says for which epsilon the answer holds, if it depends on one.
     """
 
     unfinished: str
@@ -71,7 +75,7 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
     return ReportVerdict(
         unfinished_of(report),
         answer_of(report),
-        [unbroken(note) for note in order_notes(report)],
+        [unbroken(note) for note in (*tie_notes(report), *order_notes(report))],
         chart_of(report),
         caveats_of(report),
         settling_of(report),
@@ -99,6 +103,25 @@ def _missing_answers(report: ReportJson) -> int:
     return max(0, recruiting["wanted"] - report["human"]["answers"])
 
 
+def tie_notes(report: ReportJson) -> Iterator[Text]:
+    """The judges that tie for the first place, of which the answer is about the first."""
+    judges = report["judges"]
+    if not _has_run(report):
+        return
+    best = headline_run(report)
+    tied = tied_with(judges, best)
+    if len(tied) > 1:
+        of = decided_by_judge(report, best)
+        yield say(
+            "Tied for the first place: {names}, {correct} of {of.n} right each. The answer is "
+            "about {name}.",
+            names=joined([clause("{name}", name=Name(judge_name(report, n))) for n in tied]),
+            correct=Quantity("count", of, judges[best]["correct"]),
+            of=of,
+            name=Name(judge_name(report, best)),
+        )
+
+
 def order_notes(report: ReportJson) -> Iterator[Text]:
     """What changed with the order of the responses, for the judge that the answer is about."""
     found = replacement_of(report)
@@ -122,11 +145,26 @@ Caveat = Callable[[ReportJson], Text | None]
 
 def _cautions(report: ReportJson) -> list[Text]:
     """What would mislead if it were missing; most studies have none."""
-    sentences = [text for _, text in caution_texts(report)]
+    sentences = [text for _, text in caution_texts(_beyond_answer(report))]
     if "run" in report["headline"]:
         text = length_texts(report).get(f"judges.{headline_run(report)}")
         sentences += [text] if text else []
     return sentences
+
+
+def _beyond_answer(report: ReportJson) -> ReportJson:
+    """The report without the caution that the answer itself states: its judge follows people."""
+    replaced = replacement_of(report)
+    index = replaced.index if replaced else headline_run(report) if _has_run(report) else -1
+    if COPIED not in answer_of(report).sentence:
+        return report
+    cautions = report["cautions"]
+    others = [entry for entry in cautions["followed"] if entry["who"] != f"judges.{index}"]
+    return {**report, "cautions": {**cautions, "followed": others}}
+
+
+def _has_run(report: ReportJson) -> bool:
+    return "run" in report["headline"]
 
 
 def _chosen_late(report: ReportJson) -> Text | None:
@@ -206,16 +244,22 @@ def _identical(report: ReportJson) -> Text | None:
     judges, matrix = report["judges"], report["matrix"]
     for one, judge in enumerate(judges):
         # The matrix begins with the people.
-        same = [
-            run_name(other, judges)
+        pairs = [
+            (run_name(other, judges), matrix[one + 1][place]["n"])
             for place, other in enumerate(judges[one + 1 :], start=one + 2)
             if matrix[one + 1][place]["agreement"] == 1
             and matrix[one + 1][place]["n"] >= FEWEST_ALIKE
         ]
-        if same:
-            names = listed([run_name(judge, judges), *same])
-            form = "{names} give the same answer to every item that both decided."
-            return say(form, names=Name(names))
+        if pairs:
+            both = [
+                items(report, "that both decided", n) for n in dict.fromkeys(n for _, n in pairs)
+            ]
+            names = [run_name(judge, judges), *(name for name, _ in pairs)]
+            return say(
+                "{names} give the same answer to all {sizes} items that both decided.",
+                names=Name(listed(names)),
+                sizes=joined([clause("{of.size}", of=of) for of in both]),
+            )
     return None
 
 
@@ -247,10 +291,10 @@ CAVEATS: tuple[Caveat, ...] = (
     _agreement_only,
     _refusing,
     _identical,
+    _of_chapters,
     _chosen_late,
     _unequal,
     _few,
-    _of_chapters,
     _unknown_truth,
     _excluded,
     _averages,
@@ -264,7 +308,7 @@ def caveats_of(report: ReportJson) -> list[str]:
     usual = [sentence for caveat in CAVEATS if (sentence := caveat(report))]
     cautions = _cautions(report)[:SHOWN_CAVEATS]
     shown = [*cautions, *usual][: SHOWN_CAVEATS + bool(cautions)]
-    return [unbroken(text) for text in shown]
+    return [str(text) for text in shown]
 
 
 # Above this multiple of the present size, more data are not realistic advice.
@@ -293,8 +337,8 @@ def _settling(report: ReportJson) -> Text:
         case "people_only":
             return say("A judge run on the same items.")
     difference = report["comparison"][headline_run(report)]["difference_general"]
-    if state in {"better", "equivalent"} and copied(report, report["headline"].get("run", "")):
-        return _asked_again(judge_name(report, headline_run(report)))
+    if opened := _opened(report):
+        return opened
     if state in SETTLED:
         if "people" in difference["one"]:
             return _enough(report, "for these people and items like these", "Other people need")
@@ -313,6 +357,24 @@ def _settling(report: ReportJson) -> Text:
     if difference["too_few"]:
         return few_kinds(difference)
     return _more_in_words(report, difference)
+
+
+def _opened(report: ReportJson) -> Text | None:
+    """What to do if the comparison is decided, but the judge is not shown to be of use."""
+    if report["headline"]["state"] not in {"better", "equivalent"} or not _has_run(report):
+        return None
+    index = headline_run(report)
+    name = judge_name(report, index)
+    if one_label(report["comparison"][index].get("pooled_replacement", {})):
+        return say("A judge that gives more than one label.")
+    if copied(report, report["headline"].get("run", "")):
+        return _asked_again(name)
+    low = no_better_than_guessing(report)
+    if name in low:
+        return say("Another judge, or more items: {low}.", low=may_guess([Name(name)]))
+    if low:
+        return say("More people per item, or more items: {low} may be guessing.", low=low[0])
+    return None
 
 
 def _planned(n: float) -> Quantity:
@@ -365,11 +427,10 @@ def few_kinds(found: ReportJson) -> Text:
 
 
 def _so_far(found: ReportJson, kind: str) -> Text:
-    of = clusters_of(found, kind)
-    count, who = Quantity("count", of, of.n), effective_people(found)
+    of, who = clusters_of(found, kind), effective_people(found)
     if kind == "people" and who:
-        return clause("people ({count} so far, {who})", count=count, who=who)
-    return clause("{kind} ({count} so far)", kind=Words(kind), count=count)
+        return clause("people ({of.size} so far, {who})", of=of, who=who)
+    return clause("{kind} ({of.size} so far)", kind=Words(kind), of=of)
 
 
 def sensitivity_of(report: ReportJson) -> str:
@@ -529,7 +590,7 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
     true, and that items, people, personas and questions grow together.
     """
     state = report["headline"]["state"]
-    if state in SETTLED - {"worse"} and copied(report, report["headline"].get("run", "")):
+    if state in SETTLED and _opened(report):
         return None
     if state in SETTLED:
         return 0

@@ -3,7 +3,8 @@
 People see an item's leaning with noise and have leanings of their own. The judge follows the item
 in a share of cases and otherwise gives a random step, or always the middle one. The share is chosen
 so that the judge is exactly at the limit: it loses epsilon on the scale where it is worse, or gains
-half as much as a person over its own labels in random order, whichever needs the better judge.
+half as much as a person over its own labels in random order, whichever needs the better judge. Its
+level is that of people; the same judge one step too high has to be named.
 """
 
 from dataclasses import dataclass
@@ -12,12 +13,13 @@ from functools import cache, partial
 import numpy as np
 
 from analysis.stats import AnswerScale, PooledReplacement, Sharing, Votes, pooled_replacement_tests
+from analysis.stats.comparison.level_shift import level_shift
 from analysis.stats.core.results import FloatArray, IntArray
 from benchmarks.simulations.answers import unequal_seats
 from benchmarks.simulations.promises import Counts, MethodCheck, covers, errs
 
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
-STEPS, MIDDLE, EPSILON = len(CUTS) + 1, 2, 0.1
+STEPS, MIDDLE, EPSILON, LEVEL = len(CUTS) + 1, 2, 0.1, 0.05
 DRAWN, BATCH = 200_000, 50
 SD_SIDE, SD_PERSON, SD_JUDGE = 0.5, 0.6, 0.3
 
@@ -52,9 +54,14 @@ def _scale() -> AnswerScale:
 
 
 def _answers(rng: np.random.Generator, signal: FloatArray, side: FloatArray, k: int) -> IntArray:
-    """How many of `k` people give each step; `side` has the leanings of those who answer."""
+    """The steps of `k` people at each item; `side` has the leanings of those who answer."""
     heard = signal[..., None] + side + rng.normal(0, SD_PERSON, (*signal.shape, k))
-    return np.asarray((np.searchsorted(CUTS, heard)[..., None] == np.arange(STEPS)).sum(axis=-2))
+    return np.asarray(np.searchsorted(CUTS, heard))
+
+
+def _counted(steps: IntArray) -> IntArray:
+    """How many people give each step to each item."""
+    return np.asarray((steps[..., None] == np.arange(STEPS)).sum(axis=-2))
 
 
 def _judged(
@@ -72,7 +79,7 @@ def step_truth(design: PlantedSteps) -> StepTruth:
     rng = np.random.default_rng(0)
     sd = float(np.sqrt(1 + 2 * design.sd**2)) if design.personas else 1.0
     signal = rng.normal(0, sd, (1, DRAWN))
-    counts = _answers(rng, signal, rng.normal(0, SD_SIDE, (1, DRAWN, 2)), 2)
+    counts = _counted(_answers(rng, signal, rng.normal(0, SD_SIDE, (1, DRAWN, 2)), 2))
 
     def found(follows: float) -> PooledReplacement:
         judge = _judged(rng, signal, follows, says_middle=design.says_middle)
@@ -109,18 +116,51 @@ def at_the_limit(rng: np.random.Generator, counts: Counts, *, design: PlantedSte
     answers = _answers(rng, signal, side, design.k)
     judge = _judged(rng, signal, truth.follows, says_middle=design.says_middle)
     sharing = Sharing.of_items(n, clusters, Votes.from_long(item, seats.ravel(), item * 0))
-    for found in pooled_replacement_tests(answers, judge, sharing, epsilon=EPSILON, scale=_scale()):
+    tests = pooled_replacement_tests(
+        _counted(answers), judge, sharing, epsilon=EPSILON, scale=_scale()
+    )
+    for found in tests:
         raw, balanced = found.raw.advantage.interval, found.balanced.advantage.interval
         counts.covered("agreement lost", raw, truth.raw)
         counts.covered("balanced agreement lost", balanced, truth.balanced)
         counts.happened("the judge could replace a person", found.replaceable)
         lows = [ends.low for ends in (raw, balanced) if ends]
         counts.happened("the judge could not replace a person", max(lows, default=0) > EPSILON)
+    _levels(counts, answers, judge, seats, sharing)
+
+
+def _levels(
+    counts: Counts, answers: IntArray, judge: IntArray, seats: IntArray, sharing: Sharing
+) -> None:
+    """Count the claims about the level of the judge, and of the same judge one step too high.
+
+    Items, people and judge are symmetric around the middle, so the judge's level is people's.
+    """
+    n, k = seats.shape
+    item = np.repeat(np.arange(n), k)
+    for labels, own in zip(answers, judge, strict=True):
+        for shift in (0, 1):
+            found = level_shift(
+                np.minimum(own + shift, STEPS - 1) / (STEPS - 1),
+                item,
+                seats.ravel(),
+                labels.ravel() / (STEPS - 1),
+                sharing,
+            )
+            if shift:
+                counts.happened("a step too high is not named", (found.p or 0) > LEVEL)
+            else:
+                is_false = (found.p or 0) <= LEVEL
+                counts.happened("the judge labels higher or lower than people", is_false)
+                counts.covered("the judge minus people", found.interval, 0.0)
 
 
 _PROMISES = {
     "the judge could replace a person": errs(0.05, most=0.06),
     "the judge could not replace a person": errs(0.05, most=0.06),
+    "the judge labels higher or lower than people": errs(0.05, most=0.06),
+    "the judge minus people": covers(),
+    "a step too high is not named": errs(0.2),
     "agreement lost": covers(),
     "balanced agreement lost": covers(),
 }

@@ -9,6 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from analysis.data.dataset import load_dataset
 from analysis.report.render import render_html
+from analysis.report.verdict.first_screen import verdict_of
 from analysis.stats import Sharing
 from extras.graded.agreement import RatedRows, graded_kappa, signed, within_people
 from extras.graded.graded_answers import GradedAnswers
@@ -120,6 +121,8 @@ def _scores_of_judge():
 def test_claims_are_made_where_their_tests_hold():
     report = report_of(made(items=60, raters=30, parts=6))
 
+    caveats = verdict_of(report).caveats
+    assert [text for text in caveats if text.startswith("score-5 gives higher scores than people")]
     page = render_html(report, date=date(2026, 1, 1))
     assert "People state a higher certainty where their preference is stronger" in page
     assert "score-5 gives higher scores than people" in page

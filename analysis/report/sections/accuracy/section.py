@@ -29,7 +29,7 @@ from analysis.report.study import (
     identity,
     rests_on,
 )
-from analysis.report.tables import Table, table_of_entries
+from analysis.report.tables import Table, as_best, table_of_entries
 from analysis.report.words import named_entries, run_names
 from analysis.stats.accuracy.general_accuracy import difference_bounds
 from analysis.stats.comparison.differences import adjusted_states, equivalence, paired_difference
@@ -196,11 +196,15 @@ def comparison(report: ReportJson) -> Table:
             ("to", "points", "difference.bounds.high", "With missing answers"),
         ],
         "Intervals, p values and reading allow for shared people, personas and questions, so "
-        "they are about others like these. The lower end of the 95 % interval allows for "
-        "choosing the best of several runs, as on the first screen. Holm: adjusted "
-        "over this many runs, those that compete to be the best (for others, those that saw the "
-        f"same features). {_readings(report)} {DETECTABLE} With missing answers: the smallest and "
-        "largest difference that ties and missing answers allow.",
+        "they are about others like these. "
+        + as_best(
+            report,
+            "The lower end of the 95 % interval allows for choosing the best of several runs, as "
+            "on the first screen. Holm: adjusted over this many runs, those that compete to be "
+            "the best (for others, those that saw the same features). ",
+        )
+        + f"{_readings(report)} {DETECTABLE} With missing answers: the smallest and largest "
+        "difference that ties and missing answers allow.",
     )
 
 
@@ -231,9 +235,13 @@ def difference_intervals(report: ReportJson) -> Table:
             ("Holm p", "p", "mcnemar.p_holm", HERE),
         ],
         "In general: items, people, personas and questions count as drawn from others like them. "
-        "This needs at least 8 people, and 4 times as many people as answers per item. As the "
-        "best: the same with a lower end that allows for choosing the best of several runs. "
-        "Tango's and Wald's intervals and McNemar's exact test hold for these annotators only. "
+        "This needs at least 8 people, and 4 times as many people as answers per item. "
+        + as_best(
+            report,
+            "As the best: the same with a lower end that allows for choosing the best of several "
+            "runs. ",
+        )
+        + "Tango's and Wald's intervals and McNemar's exact test hold for these annotators only. "
         "Wald's has no width if no item differs; it is shown for comparison with papers that use "
         "it.",
     )
@@ -342,8 +350,8 @@ class Accuracy(Section):
     """Accuracy by certainty, and on common items."""
 
     name = "accuracy"
-    title = "Accuracy by certainty"
-    inside = "Tables A and B, and both sides on common items"
+    title = "Accuracy"
+    inside = "Accuracy of each side, the comparison, and groups"
     is_printed = True
     has_threshold = True
     parts = (

@@ -399,7 +399,7 @@ def expected_agreement(report: ReportJson) -> Text | None:
     }
     guess: Text | Words = Words("")
     if "follows" in x:
-        guess = say(
+        guess = clause(
             " If all share one guess per item, each follows it with probability {follows}, and it "
             "is right with probability {right}: that predicts a majority that is right on "
             "{majority}, and {majority_observed} was observed.",
@@ -489,14 +489,13 @@ def _unequal(report: ReportJson, check: ReportJson, kind: str) -> Text | None:
             package=Name(PACKAGE),
             most=Quantity("count", None, MAX_CHOICES if kind == "choices" else MAX_CERTAINTIES),
         )
-    of = people_agree(report).of
     return say(
         "The package {package} computes a different alpha of {kind}: {theirs} instead of {own}. "
         "Use neither until you know why.",
         package=_package(check),
         kind=Words(kind),
-        theirs=Quantity("exact", of, theirs),
-        own=Quantity("exact", of, own),
+        theirs=Quantity("exact", None, theirs),
+        own=Quantity("exact", None, own),
     )
 
 

@@ -161,7 +161,6 @@ class Bias(Section):
 
     name = "bias"
     title = "Bias probes"
-    inside = "Probes of responses, of the side, of the persona, and of own responses"
     parts = (Probes(), OwnResponsesSection())
 
     def is_needed(self, report: ReportJson) -> bool:

@@ -13,6 +13,7 @@ from analysis.report.tables import (
     CONDITIONAL,
     Table,
     TableColumn,
+    as_best,
     table_of_entries,
     without_interval,
 )
@@ -189,8 +190,13 @@ def high_sets(report: ReportJson) -> Table:
         rows,
         "Each side's own high items differ but overlap; in the first four rows both are scored "
         "on the same ones. The difference in the last row allows for shared people, personas "
-        "and questions, and its lower end for choosing the best of several runs; Holm: over the "
-        f"competing runs. {CONDITIONAL}",
+        "and questions"
+        + as_best(
+            report,
+            ", and its lower end for choosing the best of several runs; Holm: over the competing "
+            "runs",
+        )
+        + f". {CONDITIONAL}",
     )
 
 

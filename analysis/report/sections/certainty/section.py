@@ -32,7 +32,7 @@ from analysis.report.sentences import (
     texts,
     who_of,
 )
-from analysis.report.study import ReportedStudy
+from analysis.report.study import ReportedStudy, asked_about
 from analysis.report.words import run_name, run_names, whole_runs
 
 
@@ -48,11 +48,12 @@ def certainty_headline(report: ReportJson) -> Json:
     stated = [index for index, entry in enumerate(found) if entry["spearman"] is not None]
     if not stated:
         return state_with("not_comparable", _not_comparable(found))
-    run = report["headline"].get("run")
-    chosen = [index for index in stated if report["judges"][index]["run"] == run]
-    index = (chosen or stated)[0]
+    asked = asked_about(report)
+    index = stated[0] if asked is None else asked
     judge, versus, path = report["judges"][index], found[index], f"comparison.{index}.certainty"
     name = run_name(judge, report["judges"])
+    if index not in stated:
+        return state_with("not_comparable", _not_stated(Name(name), len(stated))) | who_of(judge)
     test = dict(members(report, TOGETHER)).get(name, {})
     differs = holds(test, level_of(report, TOGETHER))
     sentences = [
@@ -73,6 +74,17 @@ def _not_comparable(found: Sequence[ReportJson]) -> Text:
             "certainties of judges and people rise together."
         )
     return say("No run states a certainty on enough items on which people state one.")
+
+
+def _not_stated(name: Name, others: int) -> Text:
+    """The judge of the headline states no certainty that can be compared, but others do."""
+    do = clause("{n} other judges do", n=Quantity("count", None, others))
+    return say(
+        "{name} states no certainty on enough items on which people state one, so theirs and its "
+        "own cannot be compared; {do}, in the tables.",
+        name=name,
+        do=clause("another judge does") if others == 1 else do,
+    )
 
 
 def _together(report: ReportJson, name: Name, found: ReportJson, path: str, *, holds: bool) -> Text:
@@ -195,7 +207,14 @@ class CertaintyHeadline(Section):
     """The finding on certainty, for the run of the headline."""
 
     name = "certainty_headline"
-    needs = ("headline", "accuracies", "certainty_comparison", "high_sets", "claims")
+    needs = (
+        "headline",
+        "accuracies",
+        "certainty_comparison",
+        "high_sets",
+        "claims",
+        "replacement",
+    )
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"certainty_headline": certainty_headline(earlier)}
@@ -271,7 +290,7 @@ class CertaintySection(Section):
     """Each side's use of certainty, its accuracy, and the gain from thresholds."""
 
     name = "certainty"
-    title = "Certainty of people and judges"
+    title = "Certainty"
     inside = "Histograms, calibration, thresholds, and use of the scale"
     has_threshold = True
     parts: Sequence[Section] = (

@@ -1,1 +1,1 @@
-"""The chapter “At a glance”: headline and accuracies."""
+"""The chapter “What was found”: headline, claims and accuracies."""

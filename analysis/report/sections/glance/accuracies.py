@@ -38,7 +38,7 @@ from analysis.report.study import (
     identity,
     is_whole,
 )
-from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general
+from analysis.report.tables import CONDITIONAL, Table, TableColumn, as_best, in_general
 from analysis.report.words import percent, run_names
 from analysis.stats.accuracy.bands import (
     AccuracyCells,
@@ -308,8 +308,9 @@ def clusters(report: ReportJson) -> Table:
         columns,
         rows,
         "Answers about the same persona or question, or by the same person, are correlated. The "
-        "interval, which the headline uses too, allows for all three and, for a run, for choosing "
-        "the best of several. " + CONDITIONAL,
+        "interval, which the headline uses too, allows for all three"
+        + as_best(report, " and, for a run, for choosing the best of several")
+        + f". {CONDITIONAL}",
     )
 
 

@@ -29,7 +29,13 @@ from analysis.report.results import (
 from analysis.report.rules import FULL_SHARE, TOO_SMALL
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import THRESHOLD, state_with, texts, who_of
-from analysis.report.study import ReportedStudy, best_run, standing, tied_with
+from analysis.report.study import (
+    ReportedStudy,
+    best_run,
+    certain_items_differ,
+    standing,
+    tied_with,
+)
 from analysis.report.words import listed, run_name
 
 MAJORITY = "human.majority"
@@ -128,7 +134,7 @@ def _estimand(name: str, people: ReportJson, difference: ReportJson, path: str) 
     if effective is not None and effective < FULL_SHARE * difference["clusters"]["people"]:
         of = clusters_of(difference, "people", path)
         yield say(
-            "Some of the {x.n} gave many more answers than others, so they count as {x}.",
+            "Some of the {x.of} gave many more answers than others, so they count as {x}.",
             x=Quantity("number", of, effective, f"{path}.people_effective"),
         )
 
@@ -160,7 +166,9 @@ def _when_certain(report: ReportJson, index: int, name: str) -> Iterator[Text]:
         form = "At high certainty (≥ {level}), {first}, and {second}."
         if len(sides) == 1:
             form = "At high certainty (≥ {level}), {first}."
-        elif not any(side.is_rare for side in sides):
+        elif not any(side.is_rare for side in sides) and certain_items_differ(
+            report["human"], report["judges"][index], report["comparison"][index]
+        ):
             form += " These are different items."
         yield say(form, level=level, first=parts[0], second=parts[-1])
 
@@ -245,7 +253,13 @@ class Headline(Section):
     """The headline over all items, for the best run."""
 
     name = "headline"
-    needs = ("accuracies", "agreement_coefficients", "paired_difference", "agreement_with_judges")
+    needs = (
+        "accuracies",
+        "agreement_coefficients",
+        "paired_difference",
+        "agreement_with_judges",
+        "high_sets",
+    )
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"headline": headline(earlier)}

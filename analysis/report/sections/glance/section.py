@@ -1,9 +1,9 @@
-"""The first chapters: what another view changes, and “At a glance” with limits of the study."""
+"""The first chapters: what another view changes, and “What was found” with limits of the study."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
 from analysis.report.sections.glance.cautions import Cautions
 from analysis.report.sections.glance.headline import Headline
@@ -65,9 +65,9 @@ def _shared_items(report: ReportJson) -> Iterator[tuple[str, str]]:
         yield (
             "shared",
             f"The {number_of(inputs['items'], 'item')} share {listed(shared)}; items with the same "
-            "are correlated. The intervals in the headline, in “At a glance”, in Tables A and B, "
-            "of differences from people and of groups allow for that; those under accuracies in "
-            "other tables do not.",
+            "are correlated. The intervals on the first screen, in “What was found”, in Tables A "
+            "and B, of differences from people and of groups allow for that; those under "
+            "accuracies in other tables do not.",
         )
 
 
@@ -135,13 +135,21 @@ def _items(n: int) -> str:
     return f"{n:,} item" if n == 1 else f"{n:,} items"
 
 
+# States of a headline that compares a judge with people.
+COMPARED = {"better", "worse", "equivalent", "cannot_tell"}
+
+
 class Glance(Section):
-    """Headline and accuracies of the judges."""
+    """Headline, claims and accuracies of the judges."""
 
     name = "glance"
-    title = "At a glance"
+    title = "What was found"
     is_open = True
     parts = (Headline(), Accuracies(), Cautions())
+
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
+        # Without a comparison, the headline's sentences say what is missing for one.
+        return {"is_compared": page.report["headline"]["state"] in COMPARED}
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for text in (

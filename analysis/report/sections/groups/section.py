@@ -254,7 +254,6 @@ class GroupsSection(Section):
 
     name = "groups"
     title = "Who and what is hard"
-    inside = "By topic, by persona feature, and who judges whom"
     parts = (GroupAccuracy(), GroupsOfErrors())
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:

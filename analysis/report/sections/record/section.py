@@ -414,7 +414,7 @@ class Record(Section):
     """Participants, exclusions, and costs."""
 
     name = "record"
-    title = "Annotators and judges"
+    title = "Who took part and how"
     inside = "Participation, exclusions, costs, people and items"
     parts = (Participation(), Annotators(), Runs(), ReadingSection(), ItemsSection())
 

@@ -1,0 +1,353 @@
+"""Sentences on accuracy, certainty and agreement say what their numbers say, whatever these are."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.report.quantities import Interval, Population, Quantity, clause, recorded
+from analysis.report.results import (
+    Comparison,
+    Finding,
+    TestResult,
+    decided_by_judge,
+    decided_by_people,
+)
+from analysis.report.sections.accuracy.section import Accuracy
+from analysis.report.sections.agreement.coefficients import (
+    Coefficients,
+    check_text,
+    expected_agreement,
+)
+from analysis.report.sections.certainty.section import CertaintySection, certainty_headline
+from analysis.report.sections.glance.headline import headline
+from analysis.report.study import standing
+from analysis.report.verdict.answer import answer_of
+from analysis.report.verdict.first_screen import settling_of
+from analysis.report.words import points_range
+
+NAMES = ("k", "Acme Inc.", "o1 {mini}", "people", "ä judge", "50 %")
+UNITS = "items?|answers?|people|persons?|repl(?:y|ies)|personas?|questions?|runs?|points"
+
+
+def is_sound(text, names=()):
+    """Plurals, full stops, capitals and populations of one text that `say` made."""
+    words = str(text)
+    assert not re.search(r"\.\.|  |\{(?!mini)", words.replace("Acme Inc.", "Acme")), words
+    for n, unit in re.findall(rf"(?<![\d.,±+−])(\d[\d,]*) ({UNITS})\b", words):
+        is_one = unit.rstrip("s") == unit and unit not in ("people", "replies")
+        assert is_one == (n == "1") or unit == "points", words
+    begins = words.startswith(tuple(names)) or not words[0].islower()
+    assert begins, words
+    assert text.mixed == []
+    for piece in text.parts:
+        of = piece.quantity and piece.quantity.of
+        if of and of.among is not None and not of.is_whole:
+            assert re.search(rf"of {of.among:,}\b", words), (words, of)
+            assert f"{of.n:,}" in words or piece.text in words
+
+
+shares = st.floats(0, 1, allow_nan=False).map(lambda value: round(value, 10))
+counts = st.integers(0, 400)
+
+
+@st.composite
+def intervals(draw, value, low=-1.0, high=1.0):
+    """Ends around a value, or the reason why there are none."""
+    if draw(st.integers(0, 4)) == 0:
+        return None
+    below, above = draw(st.floats(0, 0.5)), draw(st.floats(0, 0.5))
+    return [max(low, value - below), min(high, value + above)]
+
+
+def put(entry, key, ends):
+    entry[key] = ends
+    if ends is None:
+        entry[f"{key}_reason"] = "too_few_items"
+
+
+@st.composite
+def differences(draw, n, *, family=1):
+    """The entry of a difference: value, interval, tests and state, in any combination."""
+    value = draw(st.sampled_from([-1, 1])) * draw(shares) if n else None
+    tests = draw(st.integers(0, family))
+    entry = {"n": n, "value": value, "margin": 0.05, "family": family, "tests": tests}
+    ends = draw(intervals(value)) if n else None
+    put(entry, "ci", ends)
+    put(entry, "ci_as_best", ends and [ends[0] - draw(st.floats(0, 0.1)), ends[1]])
+    put(
+        entry, "equivalence_ci", ends and [ends[0] * 0.9 + value * 0.1, ends[1] * 0.9 + value * 0.1]
+    )
+    for key in ("p_holm", "equivalence_p_holm"):
+        entry[key] = draw(shares) if ends else None
+    states = ["equivalent", "inconclusive"]
+    # Nothing that is equal differs.
+    states += ["different", "different_within_margin"] if value else []
+    entry["state"] = draw(st.sampled_from(states)) if ends else None
+    entry["detectable"] = draw(st.none() | st.floats(0.01, 1)) if ends else None
+    sizes = {kind: draw(st.integers(1, 40)) for kind in ("people", "personas", "questions")}
+    entry |= {"clusters": sizes, "people_largest": draw(shares)}
+    kinds = draw(st.lists(st.sampled_from(sorted(sizes)), unique=True))
+    entry |= {"too_few": kinds[:1], "few": kinds[1:2], "one": kinds[2:]}
+    entry["people_uneven"] = draw(st.booleans())
+    entry["people_effective"] = draw(st.none() | st.floats(1, 40))
+    for key in ("judge_accuracy", "people_accuracy"):
+        entry[key] = draw(shares) if n else None
+    if draw(st.booleans()):
+        entry["asked_of_all"] = family
+    entry["se"] = draw(st.floats(0.001, 0.3))
+    return entry
+
+
+@st.composite
+def cells(draw, most, key="ci"):
+    """Right answers among at most so many."""
+    n = draw(st.integers(0, most))
+    correct = draw(st.integers(0, n))
+    cell = {"n": n, "correct": correct, "accuracy": correct / n if n else None}
+    clusters = {}
+    for name in ("ci", "ci_as_best"):
+        put(clusters, name, draw(intervals(correct / n, 0.0)) if n else None)
+    return cell | {"clusters": clusters}
+
+
+@st.composite
+def sides(draw, items):
+    side = draw(cells(items))
+    side["high"] = draw(cells(side["n"]))
+    side["low"] = draw(cells(side["n"] - side["high"]["n"]))
+    side["at_threshold"] = draw(st.integers(0, side["n"]))
+    return side
+
+
+@st.composite
+def reports(draw):
+    """The parts of report.json that these sentences read."""
+    items = draw(st.integers(1, 400))
+    people = draw(sides(items))
+    rest = items - people["n"]
+    people |= dict.fromkeys(("ties", "no_truth", "no_votes"), 0)
+    people[draw(st.sampled_from(["ties", "no_truth", "no_votes"]))] = rest
+    answers = draw(st.integers(0, items * 3))
+    single = draw(sides(answers))
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
+    judges, comparison = [], []
+    for place, name in enumerate(names):
+        judge = draw(sides(items))
+        identity = {"run": f"run{place}", "judge": name, "setting": "certainty", "features": "all"}
+        out = dict.fromkeys(("tie", "no_truth", "refused", "unparseable", "error", "open"), 0)
+        reason = draw(st.sampled_from(["tie", "no_truth", "refused"]))
+        out[reason] = items - judge["n"]
+        both = {"n": 0, "consistent": 0}
+        if reason == "tie" and draw(st.booleans()):
+            both = {"n": items, "consistent": judge["n"]}
+        judges.append(
+            judge | identity | {"items": items, "excluded": out, "position": {"both_orders": both}}
+        )
+        n = draw(st.integers(0, min(judge["n"], people["n"])))
+        entry = identity | {"difference_general": draw(differences(n, family=len(names)))}
+        common = draw(st.integers(0, items))
+        entry |= {"common_items": common, "agreement_with_majority": None}
+        if common:
+            entry["agreement_with_majority"] = draw(st.integers(0, common)) / common
+        put(entry, "agreement_as_best_ci", draw(intervals(0.5, 0.0)))
+        entry["certainty"] = draw(certainties(items, answers, n, family=len(names)))
+        comparison.append(entry)
+    agree = draw(st.none() | shares)
+    agreement = {"percent": agree, "unanimous": {"n": draw(st.integers(1, items))}}
+    put(agreement, "percent_general_ci", None if agree is None else draw(intervals(agree, 0.0)))
+    alpha = {"value": None if agree is None else draw(st.floats(-1, 1))}
+    put(alpha, "ci", None if agree is None else draw(intervals(alpha["value"])))
+    agreement["krippendorff_alpha"] = alpha
+    expected = {"items": draw(st.integers(1, items)), "agreement": agree, "observed": agree}
+    if draw(st.booleans()):
+        expected |= dict.fromkeys(("follows", "right", "majority", "majority_observed"), 0.5)
+    agreement["from_accuracy"] = expected
+    agreement["certainty_alpha"] = alpha["value"]
+    checked = {"value": draw(st.none() | st.floats(-1, 1)), "agrees": draw(st.booleans())}
+    agreement["alpha_check"] = {
+        "package": "krippendorff",
+        "version": "0.9.0",
+        "choices": checked,
+        "certainty": checked,
+    }
+    known = any(side["n"] for side in (people, *judges))
+    return {
+        "inputs": {
+            "items": items,
+            "truth": {"r1": 0, "r2": 0, "unknown": 0 if known else items},
+        },
+        "study": {"ask_certainty": True, "allow_tie": False},
+        "parameters": {"threshold": draw(st.sampled_from([75, 80])), "explored": False},
+        "registration": {"plan": None, "late_changes": []},
+        "human": {
+            "answers": answers,
+            "annotators": draw(st.integers(1, 40)),
+            "majority": people,
+            "individual": single,
+            "agreement": agreement,
+        },
+        "judges": judges,
+        "comparison": comparison,
+        "claims_tested": {"kinds": [], "members": []},
+    }
+
+
+@st.composite
+def certainties(draw, items, answers, n, *, family):
+    """How the certainties of a judge and people compare."""
+    rho = draw(st.none() | st.floats(-1, 1))
+    entry = {"items": draw(st.integers(1, items)), "spearman": rho}
+    entry["spearman_reason"] = "no_variation"
+    put(entry, "spearman_general_ci", None if rho is None else draw(intervals(rho)))
+    entry |= {"judgments": draw(counts), "answers": draw(st.integers(0, answers))}
+    mean = draw(st.none() | st.floats(1, 100))
+    entry |= {"model_mean": mean, "human_mean": mean, "wasserstein": mean, "ks": 0.25}
+    entry["high_sets"] = {
+        "n": n,
+        "judge_on_own": draw(cells(n)),
+        "people_on_own": draw(cells(n)),
+        "difference_general": draw(differences(n, family=family)),
+        "cells": {"both": {"people": draw(cells(n))}},
+    }
+    return entry
+
+
+@given(reports())
+def test_every_sentence_of_these_chapters_is_sound_whatever_the_numbers(report):
+    with recorded() as texts:
+        report["headline"] = headline(report)
+        report["certainty_headline"] = certainty_headline(report)
+        for section in (Accuracy(), CertaintySection(), Coefficients()):
+            list(section.sentences(report))
+        expected_agreement(report)
+        check_text(report)
+        if report["headline"]["state"] in ("better", "worse", "cannot_tell", "too_few"):
+            report["cautions"] = {}
+            answer_of(report)
+            settling_of(report)
+
+    assert texts
+    for text in texts:
+        is_sound(text, NAMES)
+    names = [judge["judge"] for judge in report["judges"]]
+    if "judge" in report["headline"]:
+        assert report["headline"]["judge"] in names
+        # Whatever name it is, it stays as it is written.
+        assert any(report["headline"]["judge"] in str(text) for text in texts)
+
+
+@st.composite
+def compared(draw):
+    """A report with one judge, and the state that its difference has."""
+    n, more = draw(st.integers(0, 300)), draw(st.sampled_from([0, 100]))
+    report = {
+        "inputs": {"items": n + more},
+        "comparison": [{"difference_general": draw(differences(n, family=2))}],
+    }
+    return report, standing(report["comparison"][0]["difference_general"])
+
+
+@settings(max_examples=100)
+@given(compared())
+def test_the_words_the_number_and_the_interval_of_a_comparison_say_the_same(compared):
+    report, state = compared
+    entry = report["comparison"][0]["difference_general"]
+    found = Comparison.of_run(report, 0, state=state, judge="k", people="the majority")
+    words, answer = str(found.sentence()), str(found.answer())
+
+    if state == "too_few":
+        assert "too few for a comparison" in words
+        assert "too few for a comparison" in answer
+        return
+    value, ends = entry["value"], entry["ci_as_best"]
+    assert words.startswith("We cannot tell") == (state == "cannot_tell" or ends is None)
+    for verb, often, is_said in (("better", "more", 1), ("worse", "less", -1)):
+        assert (f"k did {verb} than" in words) == (state == verb)
+        assert (f"was right {often} often than" in answer) == (state == verb)
+        if state == verb:
+            assert value * is_said > 0
+            assert "percentage points" in answer
+    shown = re.search(r"the difference is ([+−]?)[\d.]+ points", words)
+    if abs(value) > 0.001:
+        assert shown[1] == ("+" if value > 0 else "−")
+    if ends is None:
+        assert "without an interval" in words
+        return
+    assert f"(95 % CI {points_range(ends)}" in words
+    excludes = ends[0] > 0 or ends[1] < 0
+    if state in ("better", "worse"):
+        assert ("includes 0" in words) != excludes
+    elif state == "cannot_tell":
+        assert ("by chance" in words) or not excludes
+        assert ("by chance" in answer) == excludes
+        assert ("can be chance" in answer) != excludes
+
+
+@settings(max_examples=100)
+@given(st.floats(-1, 1), st.data(), st.booleans())
+def test_a_claim_needs_its_test_its_sign_and_its_interval(value, data, holds):
+    ends = data.draw(intervals(value))
+    of = Population("item", n=50, among=50)
+    interval = Interval(tuple(ends)) if ends else Interval(why="too few items")
+    number = Quantity("points", of, value, interval=interval)
+    result = TestResult(number, holds)
+    more, less = clause("k is right more often"), clause("k is right less often")
+
+    words = str(
+        result.claim(
+            {Finding.ABOVE: more, Finding.BELOW: less},
+            whether=more,
+            number=clause("{x} points on {x.of} ({x.interval})", x=number),
+        )
+    )
+
+    excludes = bool(ends) and (ends[0] > 0 or ends[1] < 0)
+    assert words.startswith("We cannot tell whether") == (not holds or not excludes)
+    assert words.startswith("K is right more") == (holds and excludes and value > 0)
+    assert words.startswith("K is right less") == (holds and excludes and value < 0)
+    assert words.endswith("this can be chance.") == (excludes and not holds)
+
+
+@pytest.mark.parametrize(
+    ("excluded", "both", "words"),
+    [
+        ({}, 0, "240 items"),
+        ({"tie": 163}, 240, "77 items (of 240) on which both orders agree"),
+        ({"tie": 163}, 0, "77 items (of 240) it decided"),
+        ({"tie": 100, "refused": 63}, 240, "77 items (of 240) it decided"),
+        ({"no_truth": 163}, 0, "77 items (of 240) with a known answer that it decided"),
+        (
+            {"no_truth": 100, "tie": 63},
+            240,
+            "77 items (of 240) with a known answer on which both orders agree",
+        ),
+    ],
+)
+def test_the_items_of_a_judge_are_named_by_what_it_left_out(excluded, both, words):
+    n = 240 - sum(excluded.values())
+    orders = {"n": both, "consistent": both - excluded.get("tie", 0)}
+    judge = {"n": n, "excluded": excluded, "position": {"both_orders": orders}}
+
+    of = decided_by_judge({"inputs": {"items": 240}, "judges": [judge]}, 0)
+
+    assert str(of) == words
+
+
+@pytest.mark.parametrize(
+    ("missing", "people", "words"),
+    [
+        ({}, 3, "240 items"),
+        ({"ties": 40}, 3, "200 items (of 240) with a majority"),
+        ({"no_truth": 30, "ties": 10}, 3, "200 items (of 240) with a known answer and a majority"),
+        ({"no_votes": 40}, 1, "200 items (of 240) with an answer"),
+    ],
+)
+def test_the_items_of_people_are_named_by_what_is_missing(missing, people, words):
+    side = dict.fromkeys(("ties", "no_truth", "no_votes"), 0) | missing
+    side["n"] = 240 - sum(missing.values())
+
+    human = {"majority": side, "annotators": people}
+
+    assert str(decided_by_people({"inputs": {"items": 240}, "human": human})) == words
