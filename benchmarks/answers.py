@@ -56,31 +56,37 @@ def checkout(version: str) -> Iterator[Path]:
 
 
 def systems(stack: ExitStack, versions: dict[str, Path]) -> list[System]:
-    """Every version in every way, and a bare Django view, ready to start."""
+    """A bare Django view, and every version in every way, ready to start.
+
+    Versions that answer in the same way follow each other, because the load of a shared machine
+    changes within a round.
+    """
     server = stack.enter_context(postgres(durable=True))
     ports = iter(free_ports(2 * len(versions) + 1))
-    found: list[System] = [Bare(port=next(ports), server=server)]
+    installed = {}
     for number, (version, root) in enumerate(versions.items()):
-        of_database = {}
         for database, url in (("SQLite", ""), ("PostgreSQL", server)):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tp-answers-")))
-            of_database[database] = Installation(
+            installed[version, database] = Installation(
                 folder,
                 port=next(ports),
                 server=url,
                 root=root,
                 databases=f"thirdperson_benchmark_{number}",
             )
-        found += [
+    return [
+        Bare(port=next(ports), server=server),
+        *(
             Thirdperson(
                 name_of(version, database, script),
-                of_database[database],
+                installed[version, database],
                 server=server if database == "PostgreSQL" else "",
                 script=script,
             )
             for database, script in WAYS
-        ]
-    return found
+            for version in versions
+        ),
+    ]
 
 
 def name_of(version: str, database: str, script: bool) -> str:
@@ -128,7 +134,8 @@ def main() -> int:
             versions[options.against] = stack.enter_context(checkout(options.against))
         measured = systems(stack, versions)
         for number in range(options.rounds):
-            for system in measured:
+            # To and fro, so that nobody is always the first.
+            for system in measured if number % 2 == 0 else reversed(measured):
                 turn = take_turn(system, people=PEOPLE, seconds=options.seconds)
                 turns[system.name].append(turn)
                 sys.stderr.write(

@@ -405,5 +405,5 @@ def write_figures(figures: Sequence[Figure], folder: Path) -> None:
     folder.mkdir(parents=True)
     for figure in figures:
         for name, drawn in figure.plots:
-            text = to_json_plotly(drawn.plot, pretty=True, engine=ENGINE)
+            text = to_json_plotly(drawn.plot, engine=ENGINE)
             (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -4,12 +4,21 @@ from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
-from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy, Recruitment
+from annotation.models import (
+    Annotator,
+    BonusPayment,
+    Ending,
+    ProlificIdentity,
+    ProlificStudy,
+    ProlificSubmission,
+    Recruitment,
+)
 from annotation.prolific import money
 from annotation.prolific.launch import launch, launch_checks, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
@@ -18,6 +27,7 @@ from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow
 from annotation.seats.flow import code_for
 from annotation.seats.quotas import QuotaQuestion, set_quotas
+from annotation.services.identities import identity_hash
 from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item, Study
@@ -112,6 +122,32 @@ def arrive(prolific: SimulatedProlific, row: ProlificStudy) -> tuple[dict[str, s
             },
         )
     return person, services.finish_instructions(annotator_id=annotator.pk)
+
+
+def came_before(row: ProlificStudy, number: int) -> None:
+    """So many people have completed their part earlier, and their submissions are approved."""
+    pids = [f"{place:024x}" for place in range(number)]
+    people = Annotator.objects.bulk_create(
+        Annotator(study_id=row.study_id, state="completed", identity_hash=identity_hash(pid))
+        for pid in pids
+    )
+    ProlificIdentity.objects.bulk_create(
+        ProlificIdentity(annotator=person, pid=pid, session_ids=[f"s{pid}"])
+        for person, pid in zip(people, pids, strict=True)
+    )
+    ProlificSubmission.objects.bulk_create(
+        ProlificSubmission(
+            prolific_study=row,
+            annotator=person,
+            participant=pid,
+            submission_id=f"s{pid}",
+            status="APPROVED",
+        )
+        for person, pid in zip(people, pids, strict=True)
+    )
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
 
 
 def finish(

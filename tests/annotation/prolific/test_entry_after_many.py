@@ -12,11 +12,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import Annotator, ProlificIdentity, ProlificStudy, ProlificSubmission
-from annotation.services.identities import identity_hash
+from annotation.models import ProlificStudy
 from demo.prolific.server import SimulatedProlific
 from studies.models import Study
-from tests.annotation.prolific.life import make_recruiting, published
+from tests.annotation.prolific.life import came_before, make_recruiting, published
 
 pytestmark = pytest.mark.django_db
 
@@ -72,38 +71,12 @@ def come(study: Study, row: ProlificStudy, prolific: SimulatedProlific) -> tuple
     return len(statements), work.done
 
 
-def came_before(row: ProlificStudy) -> None:
-    """`EARLIER` people who have completed their part, with their submissions."""
-    pids = [f"{number:024x}" for number in range(EARLIER)]
-    people = Annotator.objects.bulk_create(
-        Annotator(study_id=row.study_id, state="completed", identity_hash=identity_hash(pid))
-        for pid in pids
-    )
-    ProlificIdentity.objects.bulk_create(
-        ProlificIdentity(annotator=person, pid=pid, session_ids=[f"s{pid}"])
-        for person, pid in zip(people, pids, strict=True)
-    )
-    ProlificSubmission.objects.bulk_create(
-        ProlificSubmission(
-            prolific_study=row,
-            annotator=person,
-            participant=pid,
-            submission_id=f"s{pid}",
-            status="APPROVED",
-        )
-        for person, pid in zip(people, pids, strict=True)
-    )
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")
-
-
 def test_an_arrival_after_thousands_costs_what_the_first_one_does(prolific):
     row = published(make_recruiting(items=60))
     come(row.study, row, prolific)  # fills what is kept between requests
     first = come(row.study, row, prolific)
 
-    came_before(row)
+    came_before(row, EARLIER)
     last = come(row.study, row, prolific)
 
     assert last[0] <= first[0]
