@@ -189,7 +189,6 @@ def _facts_of(run: JudgeRun) -> list[str]:
         f"{run.reading} reading",
         "both orders" if run.orders == run.Orders.BOTH else f"{run.get_orders_display()} order",
         "1 sample" if run.samples == 1 else f"{run.samples} samples",
-        f"{run.anchors} anchors",
         "imported" if run.is_imported else "asked here",
         *(f"{name.replace('_', ' ')} {value}" for name, value in sampled.items()),
         f"seed {run.seed}",

@@ -235,8 +235,6 @@ class RunData:
     # differ.
     read_leniently: Mapping[str, int] = field(default_factory=dict)
     strictly: Judgments | None = None
-    # Anchors that changed between start and end; None for a run without anchors.
-    anchors: Mapping[str, Any] | None = None
     is_jury: bool = False
     # The study's own wording as name@version (empty for the protocol's), and its hash.
     wording: str = ""
@@ -410,8 +408,6 @@ class Dataset:
             made = [run.state, run.snapshots, parameters, asdict(run.cost)]
             feed(digest, "run", [key, run.judge, run.setting, run.features, *made])
             feed(digest, "conditions", [run.sent, run.reported])
-            if run.anchors is not None:
-                feed(digest, "anchors", dict(run.anchors))
             feed(digest, "prompt", asdict(run.prompt))
             _feed_arrays(digest, run.judgments)
             if run.strictly is not None:

@@ -76,7 +76,6 @@ def jury_run(data: Dataset, name: str, members: Sequence[RunData]) -> RunData:
         sent=(),
         reported=(),
         conditions=(),
-        anchors=None,
     )
 
 

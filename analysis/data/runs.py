@@ -27,7 +27,6 @@ from analysis.data.juries import Makers, ProbedRun, probed
 from analysis.data.raters import number_columns, number_of, or_nan, places_of
 from analysis.data.views import StudyThen
 from judging.bias.probe_choices import probe_choice
-from judging.drift import AnchorComparison, anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import stored_words, tasks_of
 from judging.protocols.framings import framing
@@ -110,7 +109,6 @@ def runs_of(
     # A run that was only tested and never started is not a judge of the study.
     found = [run for run in stored if run.pk in judgments and not run.probe_first]
     conditions = conditions_of(found)
-    anchors = anchors_of(found)
     tasks = tasks_of(study) if found else []
     shown = list(feature_keys(study).values()) if any(run.feature_keys for run in found) else []
     for run in found:
@@ -142,10 +140,8 @@ def runs_of(
             reported=tuple(_version_records(under.reported)),
             conditions=(
                 *under.sentences,
-                *_drift_sentences(anchors.get(run.pk)),
                 *_not_shown(keys, shown),
             ),
-            anchors=_anchor_record(anchors.get(run.pk)),
             wording=run.wording.reference if run.wording else "",
             wording_sha256=run.wording.sha256 if run.wording else "",
             framing=run.framing,
@@ -169,30 +165,6 @@ def _version_records(versions: Sequence[Reported]) -> Iterator[dict[str, Any]]:
         if len(versions) > 1:
             version["first"], version["last"] = each.minutes
         yield version
-
-
-def _drift_sentences(found: AnchorComparison | None) -> list[str]:
-    """Sentences on anchors for the limits of a study."""
-    return found.sentences if found is not None and found.is_suspicious else []
-
-
-def _anchor_record(found: AnchorComparison | None) -> Mapping[str, Any] | None:
-    if found is None:
-        return None
-    low, high = found.change.interval or (None, None)
-    return {
-        "anchors": found.anchors,
-        "compared": found.compared,
-        "changed": found.changed,
-        "low": low,
-        "high": high,
-        "pairs": found.pairs,
-        "differ": found.differ,
-        "expected": found.expected,
-        "p_value": found.p_value,
-        "certainty_shift": found.certainty_shift,
-        "sentences": found.sentences,
-    }
 
 
 def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Iterator[str]:

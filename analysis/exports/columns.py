@@ -123,8 +123,8 @@ ANCHORS = _columns("""
     run            text    Hash of the run's parameters.
     item_id        text    The item's id.
     shown_first    text    The response on side A: r1 or r2.
-    anchor         text    start or end of the run.
-    round          integer Which start or end it is; an extended run has several ends.
+    anchor         text    again, or start or end of a run of an older version.
+    round          integer How often its samples were asked with it.
     parse_status   text    ok, unparseable, refused or error.
     *choice        text    r1, r2 or tie: the answer in content terms.
     *certainty     integer 1 to 100; empty on a tie or where not asked.

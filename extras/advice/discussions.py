@@ -91,7 +91,6 @@ def start_discussion(
                 setting=Discussion.name,
                 discusses=ids,
                 wording_id=None,
-                anchors=0,
                 by_batch=False,
                 structured=None,
                 budget=budget,

@@ -77,7 +77,6 @@ def _options(run: JudgeRun) -> dict[str, Any]:
         "framing": run.framing,
         "reading": run.reading,
         "language": run.prompt_language,
-        "anchors": run.anchors,
         "wording": f"{run.wording.name}@{run.wording.version}" if run.wording else "",
     }
 

@@ -65,7 +65,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "translated": ("page", "texts"),
     "state": tuple(Annotator.State.values),
     "verdict_reason": ("tied", "no_answers"),
-    "anchor": ("start", "end"),
+    "anchor": ("start", "end", "again"),
     "split": tuple(Item.Split.values),
 }
 _NOT_ANSWERS = ("item_id", "topic", "rater_id")

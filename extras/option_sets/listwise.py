@@ -199,10 +199,6 @@ _OPTION_ORDERS = FailureReason(
 _OPTION_PROBE = FailureReason(
     "option_probe", "{field}: probes change pairs of responses, which “{setting}” does not show."
 )
-_OPTION_ANCHORS = FailureReason(
-    "option_anchors",
-    "{field} are single items, but “{setting}” asks about sets. Leave {field} out.",
-)
 
 
 @dataclass(frozen=True)
@@ -237,8 +233,6 @@ class Listwise(JudgingProtocol):
             raise ConflictingValue("orders", _OPTION_ORDERS, setting=run.setting)
         if run.bias_probe:
             raise ConflictingValue("bias_probe", _OPTION_PROBE, setting=run.setting)
-        if run.anchors:
-            raise ConflictingValue("anchors", _OPTION_ANCHORS, setting=run.setting)
 
     def why_not(self, items: QuerySet[Item]) -> Mapping[int, str]:
         without = Item.objects.filter(pk__in=items.values("pk"), option_set={})

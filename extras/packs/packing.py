@@ -41,10 +41,6 @@ _STEPS = FailureReason(
     "Setting “{setting}” needs several requests for each judgment, each after the previous reply, "
     "which {field} does not allow. Choose another setting.",
 )
-_ANCHORS = FailureReason(
-    "anchors_in_pack",
-    "{field} has no start or end at which to ask {names[anchors]}. Leave out one of them.",
-)
 WITH_PACK = (
     "Waiting for the replies to a pack. Its questions are not asked here. Import the replies, or "
     "discard the pack to ask here instead."
@@ -94,7 +90,7 @@ def pack_run(run: JudgeRun, out: Path, *, user: User | None = None) -> Pack:
 
 def may_pack(run: JudgeRun) -> bool:
     """Whether a pack of a stored run can be written, if it has open questions."""
-    if run.is_imported or run.is_active or run.anchors or run.state == JudgeRun.State.CANCELLED:
+    if run.is_imported or run.is_active or run.state == JudgeRun.State.CANCELLED:
         return False
     return run.judge.capabilities.batch and protocol(run.setting).steps == 1
 
@@ -111,8 +107,6 @@ def _check(spec: RunSpec, judge: Judge) -> None:
         raise ConflictingValue("pack", _NO_PACK, judge=judge.name)
     if protocol(spec.setting).steps > 1 or probe_choice(spec.bias_probe).reflects:
         raise ConflictingValue("pack", _STEPS, setting=spec.setting)
-    if spec.anchors:
-        raise ConflictingValue("pack", _ANCHORS)
 
 
 def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User | None) -> Pack:

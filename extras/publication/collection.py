@@ -15,7 +15,6 @@ from django.utils import translation
 from annotation.content.consent_versions import agreed_versions
 from annotation.content.texts import ConsentText, consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
-from judging.drift import anchors_of
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import stored_words, tasks_of
 from judging.runs.request_conditions import Reported, conditions_of
@@ -49,7 +48,7 @@ class RunFacts:
     replies: int
     failed: dict[str, int]
     words_kept: bool  # whether the words that it was asked with are stored
-    drift: tuple[str, ...]  # sentences on versions of the model and on anchors
+    drift: tuple[str, ...]  # sentences on versions of the model
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
     asked_runs = JudgeRun.objects.filter(pk__in=counts)
     asked_runs = asked_runs.select_related("judge", "study", "wording")
     runs = list(asked_runs.order_by("judge__name", "setting", "features", "key"))
-    conditions, anchors, tasks = conditions_of(runs), anchors_of(runs), tasks_of(study)
+    conditions, tasks = conditions_of(runs), tasks_of(study)
     for run in runs:
         found = counts[run.pk]
         versions = _versions_in_words(conditions[run.pk].reported)
@@ -217,7 +216,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
             judgments=found["judgments"],
             replies=found["replies"] or 0,
             failed={state: found[state] for state in failed if found[state]},
-            drift=(*versions, *(anchors[run.pk].sentences if run.pk in anchors else ())),
+            drift=tuple(versions),
         )
 
 

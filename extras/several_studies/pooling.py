@@ -416,5 +416,4 @@ def _run(members: Sequence[tuple[Dataset, RunData]], position: Mapping[str, int]
         sent=tuple(each for run in runs for each in run.sent),
         reported=tuple(each for run in runs for each in run.reported),
         conditions=tuple(dict.fromkeys(sentence for run in runs for sentence in run.conditions)),
-        anchors=runs[0].anchors if len(runs) == 1 else None,
     )

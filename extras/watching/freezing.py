@@ -71,11 +71,12 @@ class WatchCost:
     def sentence(self) -> str:
         first = self.items * self.at_once
         price, price_each = "", ""
+        times = "once" if self.at_once == 1 else f"{self.at_once} times"
         if self.dollars is not None:
             price = f", about ${self.dollars * self.at_once:.4f}"
             price_each = f", about ${self.dollars:.4f}"
         return (
-            f"The baseline asks {first:,} questions ({self.items:,} items, {self.at_once} times)"
+            f"The baseline asks {first:,} questions ({self.items:,} items, {times})"
             f"{price}. Each look asks {self.items:,}{price_each}."
             + ("" if self.dollars is not None else " The price of this judge is unknown.")
         )

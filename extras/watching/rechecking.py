@@ -313,10 +313,12 @@ def _interval(looks: Sequence[Sequence[int]]) -> tuple[float, float]:
 
 
 def _trust(interval: tuple[float, float] | None, tolerated: float) -> Trust:
-    """Whether a larger loss is ruled out, or shown."""
-    if interval is None or interval[0] <= tolerated < interval[1]:
+    """Whether a larger loss than tolerated is ruled out, or any loss shown."""
+    if interval is None:
         return Trust.INCONCLUSIVE
-    return Trust.TRUSTED if interval[1] <= tolerated else Trust.NOT_TRUSTED
+    if interval[1] <= tolerated:
+        return Trust.TRUSTED
+    return Trust.NOT_TRUSTED if interval[0] > 0 else Trust.INCONCLUSIVE
 
 
 def _needed(looks: Sequence[Sequence[int]], tolerated: float) -> int | None:

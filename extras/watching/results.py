@@ -60,6 +60,11 @@ def result_of(watched: WatchedSet) -> dict[str, Any]:
         ],
         seed=watched.public_id,
     )
+    compared = {
+        JUDGE: _every(looks, "choices"),
+        ITEMS: _every(looks, "items"),
+        PEOPLE: people and _every(looks, "people"),
+    }
     another = list(
         dict.fromkeys(words for numbers in looks for words in numbers.get("another", []))
     )
@@ -69,7 +74,10 @@ def result_of(watched: WatchedSet) -> dict[str, Any]:
         "moved": moved,
         "another": another,
         "looks": len(looks),
-        "kinds": {kind: _numbers(shown[kind], later) for kind in KINDS},
+        "kinds": {
+            kind: _numbers(shown[kind], later) | {"is_compared": bool(compared[kind])}
+            for kind in KINDS
+        },
         "sentences": [
             *_first(moved, shown, len(looks)),
             *another,
@@ -120,11 +128,9 @@ def _of_judge(
 ) -> list[str]:
     words = []
     before = _every(at_once, "choices")
+    times = "1 time" if len(at_once) == 1 else f"{len(at_once)} times"
     if before:
-        words.append(
-            f"Asked {len(at_once)} times at once, the judge changed {_share(before)} of its "
-            "answers."
-        )
+        words.append(f"Asked {times} at once, the judge changed {_share(before)} of its answers.")
         # The evidence is halved where certainties are compared too.
         kinds = 2 if _every(at_once, "certainties") else 1
         least = smallest_rise(before, enough=kinds * ENOUGH)

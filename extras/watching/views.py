@@ -155,6 +155,7 @@ def show(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
         "earlier": max(0, watched.looks.count() - len(looks)),
         "asking": next((one for one in looks if one.state == Look.State.ASKING), None),
         "has_baseline": has_baseline(watched),
+        "used_in": _title_of_other(request.user, watched),
         "is_unread": bool({*result.get("moved", ())} - {*watched.read}),
         "may_edit": role_of(request.user, watched.study) != Membership.Role.VIEWER,
     }
@@ -217,6 +218,15 @@ def _watched(
     study = get_study(request.user, slug, role=role)
     sets = WatchedSet.objects.filter(study=study).select_related("study", "run__judge", "used_in")
     return get_object_or_404(sets, public_id=public_id)
+
+
+def _title_of_other(user: Any, watched: WatchedSet) -> str:
+    """The title of the study whose items are compared, for those who may see that study."""
+    other = watched.used_in
+    may_see = other is not None and (
+        user.is_superuser or Membership.objects.filter(study=other, user=user).exists()
+    )
+    return other.title if other is not None and may_see else ""
 
 
 def _user(request: HttpRequest) -> User:

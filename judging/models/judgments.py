@@ -38,7 +38,7 @@ def last_lease_of_workers() -> datetime:
 
 
 class OrdinaryJudgments(models.Manager["Judgment"]):
-    """The judgments that count, without anchors, which show whether a model changed."""
+    """The judgments that count, without those of questions that were asked again."""
 
     def get_queryset(self) -> models.QuerySet["Judgment"]:
         return super().get_queryset().filter(anchor="")
@@ -64,7 +64,7 @@ class Judgment(models.Model):
     """One question to a judge:
 
     an item in one order, asked for the n-th time. `objects`, `run.judgments` and `item.judgments`
-    leave anchors out; `everything`, for workers and the ledger, includes them.
+    leave out what was asked again; `everything`, for workers and the ledger, includes them.
     """
 
     State = JudgmentState

@@ -140,9 +140,6 @@ class JudgeRun(models.Model):
     discusses = models.JSONField(
         default=list, blank=True, help_text="Ids of the runs whose replies are shown."
     )
-    anchors = models.PositiveSmallIntegerField(
-        default=0, help_text="Items that are asked again at the start and the end."
-    )
     orders = models.CharField(max_length=10, choices=Orders, default=Orders.RANDOM)
     samples = models.PositiveSmallIntegerField(default=1)
     seed = models.BigIntegerField()

@@ -16,7 +16,7 @@ from judging.models import Campaign, Judge, JudgeRun
 from judging.protocols import framings, registry
 from judging.runs.campaigns import PLAN_KEYS, SWEEPS, CampaignPlan, plan_of
 from judging.runs.planned import planned_runs
-from judging.runs.spec import MOST_ANCHORS, asks_something
+from judging.runs.spec import asks_something
 from studies.models import Study
 from studies.personas import NAMED_SETS, known_keys, meant_by
 from studies.prompts import base_of, is_prompt_language, language_name, prompt_languages
@@ -137,9 +137,8 @@ _GROUPS: dict[str, dict[str, tuple[Any, ...]]] = {
         "probes": (None, [], [""]),
         "mitigations": (None, []),
     },
-    "Samples and anchors": {
+    "Samples": {
         "samples": (1, "1"),
-        "anchors": (0, "0", None, ""),
     },
     "Name, token budget, batch service and reuse": {
         "name": (),
@@ -206,17 +205,6 @@ class CampaignForm(CostedForm):
         initial=1,
         label="Samples",
         help_text="How many times to send each question, each time with a different seed.",
-    )
-    anchors = forms.IntegerField(
-        min_value=0,
-        max_value=MOST_ANCHORS,
-        required=False,
-        initial=0,
-        label="Anchors",
-        help_text=(
-            "Items that each run repeats at its start and its end, to see whether the model "
-            "changed meanwhile. 20 is a good number; 0 means none."
-        ),
     )
     limit = forms.IntegerField(
         min_value=1,
@@ -394,7 +382,6 @@ class CampaignForm(CostedForm):
                 "" if name == OWN_WORDS else name for name in chosen["wordings"] or [OWN_WORDS]
             ],
             "framings": chosen["framings"] or [framings.OBSERVER],
-            "anchors": chosen["anchors"] or 0,
             "juries": juries,
         }
         return CampaignPlan(**self._like | chosen)

@@ -19,7 +19,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from judging import deliveries
 from judging.backends.backend import IMPORTED
-from judging.drift import AnchorComparison, anchors_of
 from judging.engine.messages import as_text, prompt_sha256
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun, Judgment
@@ -375,7 +374,6 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         # Nothing is left to ask here, so there is nothing to resume.
         "is_all_elsewhere": any(panel.holds_all for panel in panels),
         "conditions": _conditions_of(run, progress.ended),
-        "anchors": _anchors_of(run, progress.ended),
         "offer": offer_of(run) if progress.unparseable else None,
         "unread": unread_of(run),
         "last_judgments": last_judgments(run),
@@ -398,15 +396,6 @@ def _conditions_of(run: JudgeRun, judgments: int) -> Conditions:
 def _saving_of(run: JudgeRun, judgments: int) -> Saving | None:
     return kept(
         "saving", run.pk, count=lambda: saving_of(run), rows=lambda found: judgments if found else 0
-    )
-
-
-def _anchors_of(run: JudgeRun, judgments: int) -> AnchorComparison | None:
-    """How a run's anchors were answered; for large runs, possibly some seconds old."""
-    if not run.anchors:
-        return None
-    return kept(
-        "anchors", run.pk, count=lambda: anchors_of([run])[run.pk], rows=lambda found: judgments
     )
 
 

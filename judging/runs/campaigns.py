@@ -66,7 +66,6 @@ class CampaignPlan:
     probes: list[str] = field(default_factory=lambda: [""])
     reading: str = JudgeRun.Reading.LENIENT.value
     language: str = ""
-    anchors: int = 0
     samples: int = 1
     seed: int | None = None
     limit: int | None = None
@@ -91,7 +90,7 @@ _WORDS = ("judges", "settings", "features", "orders", "wordings", "framings", "p
 _BEFORE_LANGUAGES = {"language": "en"}  # of plans that were stored without a language
 _YES_OR_NO = ("batch", "reuse", "extend")
 _TEXTS = ("language", "reading")
-_NUMBERS = ("samples", "seed", "limit", "token_budget", "anchors")
+_NUMBERS = ("samples", "seed", "limit", "token_budget")
 
 
 def read_plan(text: str) -> CampaignPlan:
@@ -209,7 +208,6 @@ def cells_of(
             bias_probe=point.probe,
             prompt_language=plan.language,
             reading=plan.reading,
-            anchors=plan.anchors,
             samples=plan.samples,
             seed=plan.seed,
             limit=plan.limit,

@@ -12,7 +12,6 @@ from django.db.models import Count, Min
 
 from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES
 from judging.backends.known_models import IMAGES, PROBABILITIES, TEMPERATURE, TIES, refused
-from judging.drift import count_new
 from judging.engine.messages import as_text, length
 from judging.errors import BadRun
 from judging.models import Attempt, Judge, JudgeRun, Judgment
@@ -400,12 +399,10 @@ def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) 
         raise StudyError(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = run_progress(run)
     new = count_missing(run, spec.limit, sides=common.sides(run, spec.limit))
-    items = common.items(run.study, spec.limit) if run.anchors else 0
-    anchors = count_new(run, items=items, questions=new)
     asked_again = there.left + there.error
     if run.pk is not None and protocol(run.setting).shares_requests:
         asked_again = requests_in(run, (*Judgment.OPEN, Judgment.State.ERROR))
-    questions = new + asked_again + anchors
+    questions = new + asked_again
     reused = len(_taken_over(run, spec, common.user))
     questions -= reused
     usage = None if run.pk is None else usage_of(run)

@@ -18,7 +18,6 @@ from studies.prompts import base_of, language_name, prompt_languages
 from studies.texts.slots import steps_of
 
 MOST_SAMPLES = 100
-MOST_ANCHORS = 1000
 
 _NOT_POSITIVE = FailureReason("not_positive", "{field} is {value}. Use more than 0 US dollars.")
 NO_PRICE = FailureReason(
@@ -26,11 +25,6 @@ NO_PRICE = FailureReason(
     "Judge “{judge}” has no price, so {field} cannot be checked. Set its "
     "{names[price_input]} and {names[price_output]} (US dollars per million tokens; 0 for your own "
     "server), or use {names[token_budget]}.",
-)
-_NO_START = FailureReason(
-    "no_start",
-    "{field} are asked at the start and the end of a run, which a batch does not have. Leave "
-    "{field} or {names[by_batch]} out.",
 )
 _NO_BATCHES = FailureReason(
     "no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out."
@@ -66,7 +60,7 @@ _NO_PROFILE = FailureReason(
 # What a run stores under the same name as `RunSpec`.
 _STORED = (
     *("study_id", "judge_id", "setting", "features", "orders", "samples", "seed", "by_batch"),
-    *("wording_id", "framing", "bias_probe", "prompt_language", "reading", "anchors"),
+    *("wording_id", "framing", "bias_probe", "prompt_language", "reading"),
 )
 
 
@@ -96,7 +90,6 @@ class RunSpec:
     `prompt_language`: that of the words around the items; empty for that of the study.
     `reading`: how replies are read, in a new run.
     `discusses`: the ids of the runs whose replies are shown.
-    `anchors`: the number of items that are asked again at the start and the end.
     `structured`: whether replies are requested in a form; None: as the judge is set.
     """
 
@@ -119,7 +112,6 @@ class RunSpec:
     prompt_language: str = ""
     reading: str = JudgeRun.Reading.LENIENT
     discusses: tuple[int, ...] = ()
-    anchors: int = 0
     structured: bool | None = None
 
     @classmethod
@@ -149,12 +141,6 @@ class RunSpec:
                 raise ConflictingValue("budget", NO_PRICE, judge=judge.name)
         if self.by_batch and not (judge.capabilities.batch and deliveries.by_batch()):
             raise ConflictingValue("by_batch", _NO_BATCHES, judge=judge.name)
-        if not 0 <= self.anchors <= MOST_ANCHORS:
-            raise InvalidValue(
-                "anchors", OUT_OF_RANGE, low=0, high=MOST_ANCHORS, value=self.anchors
-            )
-        if self.by_batch and self.anchors:
-            raise ConflictingValue("anchors", _NO_START)
         if self.by_batch and registry.protocol(self.setting).steps > 1:
             raise ConflictingValue("by_batch", _NO_STEPS_IN_BATCHES, setting=self.setting)
         if self.structured and not judge.capabilities.structured:

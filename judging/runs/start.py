@@ -15,7 +15,6 @@ from judging import deliveries, tasks
 from judging.backends.parameters import JSON_SCHEMA
 from judging.bias.probe_choices import PROBES, probe_choice
 from judging.bias.probes import FEATURE
-from judging.drift import create_anchors, retry_failed_anchors
 from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking, protocol_sha256, words_of_run
@@ -44,7 +43,7 @@ from studies.services.studies import lock_study, record
 from studies.statements import clock
 
 # Parameters that a run names only if they are not the defaults.
-_NOT_ALWAYS = ("model_options", "discusses", "anchors", "reading", "reply_form")
+_NOT_ALWAYS = ("model_options", "discusses", "reading", "reply_form")
 EXTENDED_FIELDS = ("key", "samples", "orders", "parameters")
 
 _NO_SUCH_RUN = FailureReason(
@@ -114,7 +113,6 @@ def start_run(
             share_requests(run)
         reused = reuse_answers(run, spec.reuse, user=user)
         retried = 0 if is_new else retry_questions(run)
-        create_anchors(run, asks_more=bool(created))
         is_running = run.state == JudgeRun.State.RUNNING and not run.probe_first
         wake(
             run,
@@ -175,7 +173,6 @@ def run_for(
         bias_probe=_probe_named(spec.bias_probe, facts),
         prompt_language=language_for(study, spec.prompt_language),
         reading=spec.reading,
-        anchors=spec.anchors,
         discusses=list(spec.discusses),
         orders=orders,
         samples=samples,
@@ -219,8 +216,6 @@ def run_for(
         asked["model_options"] = options
     if spec.discusses:
         asked["discusses"] = list(spec.discusses)
-    if spec.anchors:
-        asked["anchors"] = spec.anchors
     if (
         spec.reading != JudgeRun.Reading.LENIENT
     ):  # an older run without a value continues as it started
@@ -393,10 +388,9 @@ def wake(
 
 
 def retry_questions(run: JudgeRun) -> int:
-    """Ask failed questions again, anchors too; return how many."""
+    """Ask failed questions again; return how many."""
     failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR)
-    retried = failed.update(state=Judgment.State.PENDING, error="")
-    return retried + retry_failed_anchors(run)
+    return failed.update(state=Judgment.State.PENDING, error="")
 
 
 def queue_run(run: JudgeRun) -> None:

@@ -211,11 +211,7 @@ def _end_probe(run_id: int, asked: list[Judgment]) -> None:
 
 
 def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judgment]:
-    """Lease the next waiting judgments, in order, and mark the run as running.
-
-    Start anchors come first, end anchors when nothing else is open. A single test question is
-    neither.
-    """
+    """Lease the next waiting judgments, in order, and mark the run as running."""
     ids = _lease(run, lease, most=most, until=until)
     if not ids:
         return []
@@ -232,7 +228,7 @@ def _lease(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[int
             state=JudgeRun.State.RUNNING, started_at=clock.now()
         )
     ids: list[int] = []
-    for waiting in _stages(run, has_anchors=bool(run.anchors) and most > 1):
+    for waiting in _stages(run):
         # Skip locked rows: in this work queue, another worker takes them.
         free = waiting.select_for_update(skip_locked=True, no_key=True, of=("self",))
         ids += free.values_list("pk", flat=True)[: most - len(ids)]
@@ -245,19 +241,13 @@ def _lease(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[int
     return ids
 
 
-def _stages(run: JudgeRun, *, has_anchors: bool) -> Iterator[QuerySet[Judgment]]:
+def _stages(run: JudgeRun) -> Iterator[QuerySet[Judgment]]:
     """The waiting judgments of a run, by when they are asked."""
     pending = Judgment.State.PENDING
-    of_anchors = Judgment.everything.filter(run=run.pk, state=pending).exclude(NOT_ASKED)
-    of_anchors = of_anchors.order_by("pk")
-    if has_anchors:
-        yield of_anchors.filter(anchor=Judgment.Anchor.START)
     # Judgments that wait for another one's request are not asked.
     yield in_order(run.pk, pending).filter(anchor="", asked_with=None)
-    others = Judgment.everything.filter(run=run.pk, state__in=Judgment.OPEN).exclude(NOT_ASKED)
-    yield of_anchors.filter(anchor=Judgment.Anchor.AGAIN)
-    if has_anchors and not others.exclude(anchor=Judgment.Anchor.END).exists():
-        yield of_anchors.filter(anchor=Judgment.Anchor.END)
+    again = Judgment.everything.filter(run=run.pk, state=pending, anchor=Judgment.Anchor.AGAIN)
+    yield again.exclude(NOT_ASKED).order_by("pk")
 
 
 def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion]:
@@ -332,13 +322,11 @@ def _sides(judgment: Judgment) -> dict[ShownSide, float] | None:
 def _seed_of(run: JudgeRun, judgment: Judgment) -> int:
     """The seed of a question, equal for the same question of a run; two samples never share one.
 
-    Anchors have the seed of the question they repeat, so that the request is the same.
+    What is asked again has the seed of the question it repeats, so that the request is the same.
     """
     sample = judgment.sample
     if judgment.anchor == Judgment.Anchor.AGAIN:
         sample = (sample - 1) % run.samples + 1
-    elif judgment.anchor:
-        sample = 1
     name = f"{run.seed}|{judgment.item.key}|{judgment.shown_first}|{sample}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1
 

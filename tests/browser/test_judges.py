@@ -33,7 +33,6 @@ def campaign():
         budget="5",
         settings=["certainty"],
         features=["all", "leave-one-out"],
-        anchors=1,
         juries={"panel": ["a-judge", "b-judge"]},
     )
     campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=False)
@@ -51,9 +50,6 @@ def campaign():
     Judgment.objects.filter(pk=judgment.pk).update(
         state="done", choice="r1", certainty=80, raw_text="[[A]] [[80]], " * 20, replies=1
     )
-    for when, choice in (("start", "r1"), ("end", "r2")):
-        again = Judgment.everything.filter(run=run, anchor=when)
-        again.update(state="done", choice=choice, certainty=60)
     for number, asked in enumerate(run.judgments.all(), start=1):
         Judgment.objects.filter(pk=asked.pk).update(
             model_snapshot="a-model-2026-05-04", fingerprint=f"fp_{number}" * 4

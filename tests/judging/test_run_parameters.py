@@ -75,8 +75,6 @@ def test_a_run_that_grew_is_continued_by_its_new_parameters(study, judge, llm):
         ({}, {"seed": 99}),
         ({}, {"orders": "r2_first"}),
         ({"samples": 3}, {}),
-        ({"anchors": 2}, {}),
-        ({}, {"anchors": 2}),
         ({"reading": "strict"}, {}),
         ({"bias_probe": "none+reflection"}, {}),
         ({"bias_probe": "length"}, {"bias_probe": "length+reflection"}),

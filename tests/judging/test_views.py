@@ -333,7 +333,7 @@ def test_new_runs_show_what_every_campaign_chooses_and_fold_the_rest(study):
         ({}, []),
         ({"orders": "random"}, ["Persona, order and number of items"]),
         ({"settings": ["standard", "levels"]}, ["Scores and other certainties"]),
-        ({"samples": "0"}, ["Samples and anchors"]),
+        ({"samples": "0"}, ["Samples"]),
         ({"name": "Mine", "reuse": "on"}, ["Name, token budget, batch service and reuse"]),
     ],
 )

@@ -40,7 +40,6 @@ def run_facts(report: ReportJson, index: int) -> Iterator[tuple[str, str, str]]:
     for sentence in record["conditions"]:
         yield "Conditions", sentence, ""
     yield from _versions(record, f"{path}.record")
-    yield from _anchors(record, f"{path}.record.anchors")
     yield "State", f"{record['state']}: {record['state_reason']}", ""
     for state, n in judge["judgments"].items():
         yield f"Judgments: {state}", f"{n:,}", f"{path}.judgments.{state}"
@@ -62,15 +61,6 @@ def _versions(record: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, 
         )
         if times:
             yield f"Time of {name}", times, ""
-
-
-def _anchors(record: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
-    if (found := record.get("anchors")) is None:
-        return
-    for sentence in found["sentences"]:
-        yield "Anchors", sentence, ""
-    yield "Anchors that changed", f"{found['changed']:,}", f"{path}.changed"
-    yield "Anchors compared", f"{found['compared']:,}", f"{path}.compared"
 
 
 def flat(values: Mapping[str, Any], path: str, prefix: str = "") -> Iterator[tuple[str, Any, str]]:

@@ -22,7 +22,7 @@ from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.costs import RunEstimate, estimate_start
 from judging.runs.row_creation import RunStudyFacts
-from judging.runs.spec import MOST_ANCHORS, MOST_SAMPLES, Reuse, RunSpec
+from judging.runs.spec import MOST_SAMPLES, Reuse, RunSpec
 from judging.runs.start import start_run
 from judging.selectors import RunProgress, get_run, run_progress, run_rows
 from studies.models import Study
@@ -136,7 +136,6 @@ class NewRun(Schema):
     bias_probe: str = Field("", max_length=60)
     prompt_language: str = Field("", max_length=10)
     reading: Literal["lenient", "strict"] = "lenient"
-    anchors: int = Field(0, ge=0, le=MOST_ANCHORS)
     reuse: Literal["fresh", "identical", "same_prompt"] = "fresh"
 
 
@@ -178,7 +177,6 @@ class RunOut(Schema):
     bias_probe: str
     prompt_language: str
     reading: str
-    anchors: int
     by_batch: bool
     is_imported: bool
     state: str
@@ -335,7 +333,7 @@ def _read(study: Study, public_id: str) -> dict[str, Any]:
 def _shown(run: JudgeRun, progress: RunProgress) -> dict[str, Any]:
     same = (
         *("key", "setting", "features", "orders", "samples", "seed", "framing", "bias_probe"),
-        *("prompt_language", "reading", "anchors", "by_batch", "is_imported", "state"),
+        *("prompt_language", "reading", "by_batch", "is_imported", "state"),
         *("is_active", "budget", "token_budget", "tokens", "created_at", "started_at", "ended_at"),
     )
     return {name: getattr(run, name) for name in same} | {

@@ -8,7 +8,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from judging import deliveries
 from judging.catalog.connection_test import run_connection_test
-from judging.drift import VersionWatch, anchors_of
 from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
@@ -29,6 +28,7 @@ from judging.selectors import (
     run_cost,
     run_progress,
 )
+from judging.version_watch import VersionWatch
 from judging.worker import runtime
 from judging.worker.runtime import outlive_restart
 from judging.worker.unread import accept_unread, unread_of
@@ -41,7 +41,7 @@ from studies.services.studies import confirm_providers
 
 _OF_THE_RUN = (
     *("setting", "features", "orders", "samples", "seed", "limit", "budget", "token_budget"),
-    *("framing", "bias_probe", "reading", "anchors", "extend", "reuse"),
+    *("framing", "bias_probe", "reading", "extend", "reuse"),
 )
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
@@ -85,13 +85,6 @@ class Command(BaseCommand):
             default="",
             metavar="CODE",
             help="language of the words around the items (default: the study's)",
-        )
-        parser.add_argument(
-            "--anchors",
-            type=int,
-            default=0,
-            metavar="N",
-            help="items to repeat at the start and the end, to see whether the model changed",
         )
         parser.add_argument("--samples", type=int, default=1, metavar="K")
         parser.add_argument(
@@ -307,8 +300,6 @@ class Command(BaseCommand):
                 f" Reused from other runs: {saving.judgments:,}, which saved "
                 f"{saving.tokens:,} tokens{money}."
             )
-        if found := anchors_of([run]).get(run.pk):
-            summary += f" {' '.join(found.sentences)}"
         if progress.unparseable and (offer := offer_of(run)):
             summary += f" {offer.words} For that, add --structured to this command."
         if unread := unread_of(run):

@@ -259,7 +259,6 @@ def test_other_items_are_skipped_and_a_judge_skips_sets_with_its_own_response(st
     [
         ({"orders": "r1_first"}, "draws the order of all responses"),
         ({"bias_probe": "length"}, "probes change pairs"),
-        ({"anchors": 2}, "asks about sets"),
     ],
 )
 def test_what_does_not_go_with_a_set_is_refused(study, judge, options, sentence):

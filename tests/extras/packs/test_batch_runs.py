@@ -13,7 +13,6 @@ from extras.packs import batches, ledger, tasks
 from extras.packs.models import Pack
 from extras.packs.provider import BatchClient, BatchError
 from judging.backends.openai import Server
-from judging.errors import ConflictingValue
 from judging.models import JudgeRun
 from judging.runs.spec import RunSpec
 from judging.runs.start import start_run
@@ -109,12 +108,6 @@ def test_a_run_names_the_package_that_hands_in_its_files(study):
         "httpx2": version("httpx2"),
         "openai": version("openai"),
     }
-
-
-def test_anchors_need_a_start_and_an_end(db):
-    spec = RunSpec(study_id=1, judge_id=1, anchors=2, by_batch=True)
-    with pytest.raises(ConflictingValue, match="which a batch does not have"):
-        spec.check(make_judge(base_url="http://localhost:1/v1"))
 
 
 def batch_client(url, **more):

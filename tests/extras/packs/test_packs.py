@@ -517,7 +517,6 @@ def test_the_commands_write_a_pack_and_read_its_replies(study, judge, server, tm
     to_pack = ("--judge", "judge", "--pack", str(tmp_path / "other"))
     for options, words in {
         ("--probe",): "--pack asks nothing here, so --probe cannot",
-        ("--anchors", "3"): "--pack has no start or end at which to ask --anchors",
     }.items():
         with pytest.raises(CommandError, match=words):
             call_command("judge", study.slug, *to_pack, *options)

@@ -45,7 +45,7 @@ def seen_in(page: str) -> str:
 def test_the_cost_is_shown_before_a_set_is_frozen(run, client):
     first = client.post(address(run, "create"), wish(run)).content.decode()
 
-    assert "asks 30 questions (30 items, 1 times)" in first
+    assert "asks 30 questions (30 items, once)" in first
     assert not WatchedSet.objects.exists()
     seen = seen_in(first)
     other = client.post(address(run, "create"), wish(run, seen=seen, at_once="2")).content.decode()

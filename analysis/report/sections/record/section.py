@@ -62,7 +62,7 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
 
 def _record(run: RunData) -> Json:
     """A run's record for the methods."""
-    own: Json = {} if run.anchors is None else {"anchors": dict(run.anchors)}
+    own: Json = {}
     gone = "words_gone" if run.prompt.stored else "not_reported"
     put(own, "prompt", run.prompt.template, gone)
     put(own, "prompt_file_hash", run.prompt.sha256, gone)

@@ -15,9 +15,9 @@ from analysis.data.dataset import load_dataset
 from analysis.exports.catalogue import Disclosure, make_table
 from analysis.report.sections.methods import run_facts
 from analysis.report.sections.record.section import _record
-from judging.drift import VersionWatch
 from judging.models import Judgment
 from judging.runs.request_conditions import Reported, conditions_of
+from judging.version_watch import VersionWatch
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
@@ -124,50 +124,43 @@ def test_versions_have_counts_and_times(db):
 
 @pytest.fixture
 def drifted(slow, llm):
-    """A run in which version and answers changed with its last question, before the end."""
+    """A run in which the version changed with its last question."""
     study = study_of(4)
-    llm.answer = lambda body, n: named("m", "fp_1") if n <= 6 else named("m", "fp_2", "B")
-    return judge_all(study, slow, anchors=3)
+    llm.answer = lambda body, n: named("m", "fp_1") if n <= 3 else named("m", "fp_2", "B")
+    return judge_all(study, slow)
 
 
-def test_the_page_of_a_run_shows_versions_and_anchors(drifted):
+def test_the_page_of_a_run_shows_versions(drifted):
     client = sign_in(drifted.study)
 
     page = client.get(reverse("judging:run", args=[drifted.study.slug, drifted.public_id]))
 
     text = " ".join(re.sub(r"<[^>]+>", " ", page.content.decode()).split())
-    assert "▲ Anchors: 3 of 3 (100.0 %, 95 % interval 29.2 to 100.0 %) changed" in text
     assert "▲ The server named 2 versions of the model by its fingerprint: fp_1 (3 answers)" in text
     versions = text.partition("Versions of the model")[2]
     assert versions.index("m fp_1 3") < versions.index("m fp_2 1")
 
 
-def test_a_report_names_versions_and_anchors(drifted):
+def test_a_report_names_versions(drifted):
     (run,) = load_dataset(drifted.study.slug).runs
     record = _record(run)
 
-    assert record["anchors"]["changed"] == record["anchors"]["compared"] == 3
-    assert record["anchors"]["low"] == pytest.approx(0.2924, abs=1e-4)
     assert [version["fingerprint"] for version in record["reported"]] == ["fp_1", "fp_2"]
     assert all(version["first"].endswith("UTC") for version in record["reported"])
-    assert any(sentence.startswith("Anchors: 3 of 3") for sentence in record["conditions"])
     judge = {"record": record, "setting": "", "features": "", "judgments": {}, "replies": {}}
     facts = {name: text for name, text, _ in run_facts({"judges": [judge]}, 0)}
     assert facts["Answers of m, fingerprint fp_1"] == "3"
-    assert facts["Anchors that changed"] == "3"
 
 
-def test_a_run_without_anchors_and_with_one_version_is_reported_as_ever(judge, llm):
+def test_a_run_with_one_version_has_no_times(judge, llm):
     study = study_of(2)
     judge_all(study, judge)
     (run,) = load_dataset(study.slug).runs
 
-    assert run.anchors is None
-    assert "anchors" not in _record(run)
     assert run.reported == ({"judgments": 2, "model": "mock-2024-05-13", "fingerprint": "fp_1"},)
 
 
-def test_exports_have_versions_by_the_hour_and_every_anchor(drifted):
+def test_exports_have_versions_by_the_hour_and_every_repeated_answer(drifted):
     def rows(what):
         return list(make_table(drifted.study, what, Disclosure()).rows())
 
@@ -176,10 +169,9 @@ def test_exports_have_versions_by_the_hour_and_every_anchor(drifted):
         counts[row["fingerprint"]] += row["judgments"]
         assert row["hour"].endswith(":00Z")
     assert counts == {"fp_1": 3, "fp_2": 1}
-    anchors = rows("anchors")
-    assert [row["anchor"] for row in anchors] == ["start", "end"] * 3
-    assert {(row["anchor"], row["fingerprint"]) for row in anchors} == {
-        ("start", "fp_1"),
-        ("end", "fp_2"),
-    }
+    first = drifted.judgments.earliest("pk")
+    again = {"run": drifted, "item": first.item, "shown_first": first.shown_first}
+    Judgment.everything.create(**again, anchor="again", state="done", choice="r2", replies=1)
+    [repeated] = rows("anchors")
+    assert (repeated["anchor"], repeated["round"], repeated["choice"]) == ("again", 1, "r2")
     assert Counter(row["fingerprint"] for row in rows("judgments")) == counts
