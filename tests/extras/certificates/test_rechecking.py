@@ -11,7 +11,6 @@ from extras.certificates.certifying import CertificateWish, certify
 from extras.certificates.labelling import label
 from extras.certificates.passports import BadPassport, PassportError
 from extras.certificates.rechecking import recheck
-from judging.backends.decisions import DecisionsKind
 from judging.models import Judge, Judgment
 from judging.selectors import run_progress
 from tests.extras.certificates.builders import judge_it, make_certifiable
@@ -52,7 +51,7 @@ class TestStoredAnswers:
             right, wrong = ("r1", "r2")[:: 1 if number % 2 == 0 else -1]
             return {right: 0.95 if number < 80 else 0.6, wrong: 0.05 if number < 80 else 0.4}
 
-        native = {"parameters": {"backend": DecisionsKind.name}, "probabilities": shares}
+        native = {"parameters": {"backend": "decisions"}, "probabilities": shares}
         judge_it(study, is_right=lambda number: number < 80, **native)
         judge_it(study, judge="later", **native)
         judge_it(study, judge="writes", probabilities=shares)
