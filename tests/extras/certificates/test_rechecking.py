@@ -47,6 +47,7 @@ class TestStoredAnswers:
         assert found.sentences[-1] == "Items' part: none, because these are the certified items."
 
     def test_a_native_probability_certifies_labels_and_is_checked_again(self, study):
+        pytest.importorskip("extras.judge_models")  # decision endpoints
         def shares(number, order):
             right, wrong = ("r1", "r2")[:: 1 if number % 2 == 0 else -1]
             return {right: 0.95 if number < 80 else 0.6, wrong: 0.05 if number < 80 else 0.4}
