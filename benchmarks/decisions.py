@@ -72,8 +72,8 @@ def run_client(url: str, prompts: list[str], slots: int) -> Result:
 
 
 def run_backend(url: str, prompts: list[str], slots: int) -> Result:
+    from extras.judge_models.decisions import DecisionsKind
     from judging.backends.backend import JudgeSettings
-    from judging.backends.decisions import DecisionsKind
     from judging.engine.interface import ClosedQuestion, JudgeQuestion
     from judging.engine.messages import from_user
     from judging.protocols.protocol import Standard

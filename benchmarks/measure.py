@@ -36,6 +36,12 @@ def size(*folders: str) -> tuple[int, int]:
     return sum(len(path.read_text().splitlines()) for path in counted), len(counted)
 
 
+def is_own(path: str) -> bool:
+    """Whether an app is of the program: neither an installed package nor of its tests."""
+    folder = Path(path)
+    return folder.is_relative_to(ROOT) and folder.relative_to(ROOT).parts[0] in (*CORE, "extras")
+
+
 def addresses(resolver: URLResolver) -> int:
     """Patterns of the program, without those of Django's administration."""
     number = 0
@@ -54,7 +60,7 @@ def measure() -> dict[str, int]:
     django.setup()
     core_lines, core_files = size(*CORE)
     extra_lines, extra_files = size("extras")
-    own = [app for app in apps.get_app_configs() if Path(app.path).is_relative_to(ROOT)]
+    own = [app for app in apps.get_app_configs() if is_own(app.path)]
     packages = {app.name for app in own}
     return {
         "core, lines": core_lines,

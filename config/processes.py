@@ -137,7 +137,7 @@ def main() -> int:
             for name, command in commands[kind].items():
                 processes.start(name, command)
         if "web" in wanted:
-            notice = [sys.executable, "-m", "manage", "first_account"]
+            notice = [sys.executable, "-m", "manage", "account"]
             subprocess.call(notice, env={**os.environ, **environment})  # noqa: S603
         while True:
             processes.check()

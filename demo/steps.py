@@ -35,8 +35,7 @@ from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.backends.backend import NO_PROBABILITIES, WITH_REPLY
-from judging.backends.decisions import DecisionsKind
-from judging.backends.kinds import DEFAULT
+from judging.backends.kinds import DEFAULT, names
 from judging.models import JudgeRun, Judgment
 from judging.protocols.protocol import Certainty, Tie
 from judging.runs.judges import add_judge
@@ -211,11 +210,12 @@ class Demo:
         ]
         began = timezone.now()
         runs = []
-        for name, model in JUDGES.items():
+        judges = {name: model for name, model in JUDGES.items() if _backend(model) in names()}
+        for name, model in judges.items():
             judge, _ = add_judge(
                 name=name,
                 model=model,
-                backend=DecisionsKind.name if model == DECIDER else DEFAULT,
+                backend=_backend(model),
                 base_url=f"http://127.0.0.1:{self._llm_port}/v1",
                 price_input=0,
                 price_output=0,
@@ -245,7 +245,7 @@ class Demo:
             if run.state != JudgeRun.State.DONE:
                 raise DemoError(f"A run of {run.judge} is {run.state}: {run.sentence}")
         _say(
-            f"5/6  {len(JUDGES)} simulated judges {self._and_real}have judged in {len(runs)} runs; "
+            f"5/6  {len(judges)} simulated judges {self._and_real}have judged in {len(runs)} runs; "
             f"{new:,} judgments were new."
         )
         return new
@@ -319,6 +319,11 @@ class Demo:
             f"People, annotators, {judges}, Prolific and its money are simulated: "
             "demo/demo_truth.json has the truth."
         )
+
+
+def _backend(model: str) -> str:
+    """The backend of a simulated model; that of decision endpoints is in an extra."""
+    return "decisions" if model == DECIDER else DEFAULT
 
 
 def require_free(*ports: int) -> None:

@@ -16,6 +16,7 @@ from extras.advice.protocols import Discussion
 from judging.errors import BadRun, JudgingError
 from judging.models import Campaign, JudgeRun, Jury
 from judging.pages.workbench import JuryAction
+from judging.runs.costs import CampaignEstimate, estimate_start
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import RunSpec
 from judging.runs.start import start_run
@@ -81,29 +82,38 @@ def start_discussion(
     `budget` is that of each run. Raises `BadRun`, `BadJudge` or `StudyError`.
     """
     study = lock_study(study_id)
-    first_round = first_round_of(study, jury)
     facts = RunStudyFacts(study)
-    ids = tuple(run.pk for run in first_round)
     runs = [
-        start_run(
-            RunSpec.of(
-                run,
-                setting=Discussion.name,
-                discusses=ids,
-                wording_id=None,
-                by_batch=False,
-                structured=None,
-                budget=budget,
-            ),
-            enqueue=enqueue,
-            facts=facts,
-            user=user,
-        )
-        for run in first_round
+        start_run(spec, enqueue=enqueue, facts=facts, user=user)
+        for spec in _second_round(study, jury, budget)
     ]
     if campaign is not None:
         campaign.runs.add(*runs)
     return runs
+
+
+def estimate_discussion(study: Study, jury: Jury) -> CampaignEstimate:
+    """About what the second round would cost. Raises `BadRun` if there is no first one."""
+    judges = {judge.pk: judge for judge in jury.judges.all()}
+    specs = _second_round(study, jury, None)
+    return CampaignEstimate([estimate_start(study, judges[spec.judge_id], spec) for spec in specs])
+
+
+def _second_round(study: Study, jury: Jury, budget: Decimal | None) -> list[RunSpec]:
+    first_round = first_round_of(study, jury)
+    ids = tuple(run.pk for run in first_round)
+    return [
+        RunSpec.of(
+            run,
+            setting=Discussion.name,
+            discusses=ids,
+            wording_id=None,
+            by_batch=False,
+            structured=None,
+            budget=budget,
+        )
+        for run in first_round
+    ]
 
 
 @login_required

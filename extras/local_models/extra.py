@@ -7,5 +7,5 @@ EXTRA = Extra(
     title="Models on this machine",
     summary="Workers run models by torch and transformers, or a GGUF file as a server.",
     group="installation",
-    backends=(Placed("kind:TRANSFORMERS", after="decisions"),),
+    backends=(Placed("kind:TRANSFORMERS", after="openai"),),
 )

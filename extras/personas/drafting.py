@@ -1,6 +1,7 @@
 """Profile texts: the prompt, the work of the worker, and the review."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -8,9 +9,16 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from extras.personas.models import DraftingJob, ProfileDraft
-from judging.engine.messages import Messages, from_user, looks_like_refusal, without_thoughts
+from judging.engine.messages import (
+    Messages,
+    from_user,
+    length,
+    looks_like_refusal,
+    without_thoughts,
+)
 from judging.errors import JudgingError
 from judging.models import Judge
+from judging.runs.costs import RunUsage
 from judging.worker.endpoints import check_sharing
 from judging.worker.job_requests import WrittenReply, ask_waiting
 from studies.errors import StaleVersion, StudyError
@@ -27,6 +35,7 @@ from studies.texts.slots import HistoryEntry
 SHORTEST, LONGEST = 40, 1_500  # letters
 _MOST_CHOICES = 50
 _LONGEST_TEXT = 1_200  # letters of each text of a choice
+_LETTERS_PER_TOKEN, _USUAL_TOKENS = 4, 150  # of prompts; of a reply of five sentences
 
 ASKED = (
     "Below are earlier choices of one person: a question, the response that this person preferred, "
@@ -71,6 +80,25 @@ def needed(study: Study) -> Iterator[str]:
     """What has to end before changed personas can be turned off."""
     if DraftingJob.objects.filter(study=study, state__in=DraftingJob.OPEN).exists():
         yield "A judge is writing profile texts. Wait until it has finished."
+
+
+@dataclass(frozen=True)
+class DraftCost:
+    """What the missing texts are expected to cost; no dollars without prices."""
+
+    texts: int
+    tokens: int
+    dollars: Decimal | None
+
+
+def cost_of(study: Study, judge: Judge) -> DraftCost:
+    """About what `request_drafts` would cost if no reply has to be asked for again."""
+    prompts = [length(_messages_to(persona)) for persona in without_draft(study)]
+    texts = len(prompts)
+    sent = sum(prompts) / texts / _LETTERS_PER_TOKEN if texts else 0.0
+    usage = RunUsage(sent, judge.thinking_tokens + _USUAL_TOKENS, None)
+    dollars = usage.dollars(judge, texts, by_batch=False)
+    return DraftCost(texts, round(usage.tokens * texts), dollars)
 
 
 @transaction.atomic
@@ -141,7 +169,11 @@ def _work(job: DraftingJob, progress: JobProgress) -> dict[str, Any]:
 
 
 def _messages_about(draft: ProfileDraft) -> Messages:
-    history = build_profile(draft.persona, show_history=len(draft.persona.history)).history
+    return _messages_to(draft.persona)
+
+
+def _messages_to(persona: Persona) -> Messages:
+    history = build_profile(persona, show_history=len(persona.history)).history
     return messages_for(list(history))
 
 

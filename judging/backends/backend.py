@@ -20,6 +20,7 @@ from judging.engine.messages import from_user, prompt_sha256
 from judging.errors import BadJudge, ConflictingValue, FailureReason, InvalidValue
 from studies.network import is_link_local
 
+WIRE = "wire"  # the option of a judge that names a format of requests
 NO_PROBABILITIES, WITH_REPLY, INSTEAD_OF_REPLY = "no", "beside", "only"
 
 LEAVE_OUT = "leave_out"  # the option that names parameters which requests leave out
@@ -143,6 +144,8 @@ class BackendKind(ABC):
     always: ClassVar[Mapping[str, Any]] = {}  # fields of its judges that have one value
     # Options that say how a server is reached. Runs that differ only in them are the same run.
     options_of_address: ClassVar[frozenset[str]] = frozenset()
+    # Formats of requests, of which the option `WIRE` of a judge can name one.
+    wires: ClassVar[tuple[str, ...]] = ()
     options_help: ClassVar[str] = ""  # of `add_judge --option`, where the backend has options
 
     def check(self, judge: JudgeSettings) -> None:  # noqa: B027 - most have nothing to check

@@ -36,6 +36,11 @@ def gives_only_probabilities(name: str) -> bool:
     return any(kind.capabilities.only_probabilities for kind in kinds)
 
 
+def wires() -> list[str]:
+    """Every format of requests that a judge of some backend can name."""
+    return sorted({wire for kind in backend_kinds() for wire in kind.wires})
+
+
 def names() -> list[str]:
     return [kind.name for kind in backend_kinds()]
 

@@ -9,7 +9,6 @@ from judging.backends.backend import (
     JudgeSettings,
     ReplayKind,
 )
-from judging.backends.decisions import DecisionsKind
 from judging.backends.openai import OpenAIKind
 from judging.engine.interface import Backend
 from judging.errors import BadJudge
@@ -47,6 +46,5 @@ class GoneKind(BackendKind):
 GONE = (GoneKind("anthropic", "Anthropic"), GoneKind("gemini", "Google"))
 OWN: tuple[BackendKind, ...] = (
     OpenAIKind(),
-    DecisionsKind(),
     ReplayKind(),
 )

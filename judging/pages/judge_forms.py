@@ -11,11 +11,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
-from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES, provider_key
-from judging.backends.decision_formats import WIRES
-from judging.backends.decisions import WIRE
+from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES, WIRE, provider_key
 from judging.backends.extra_fields import EXTRA_FIELDS, SECRET_HEADERS
-from judging.backends.kinds import DEFAULT, backend_kinds
+from judging.backends.kinds import BACKENDS, DEFAULT, backend_kinds
 from judging.backends.presets import PAPER, presets
 from judging.catalog.access import (
     KEY_PREFIX,
@@ -147,10 +145,8 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
     )
     wire = forms.ChoiceField(
         required=False,
-        choices=[("", "Found by the first answer"), *((name, name) for name in WIRES)],
-        label="Format of a decision endpoint",
-        help_text="openai asks /decisions, systemone asks /systemone. Other kinds of servers have "
-        "none.",
+        label="Format of requests",
+        help_text="Of a kind of server that has several formats. Other kinds have none.",
     )
     key_from = forms.ChoiceField(widget=forms.RadioSelect, label="Key")
     api_key_env = forms.CharField(
@@ -223,7 +219,7 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
         self._offer_keys(judge, like, study)
         if preset in presets() and like is None:
             self._prefer_key(preset)
-        self._offer_addresses(user)
+        self._offer_addresses(user, study)
         self._fix(judge)
         self.initial.update(start or {})
 
@@ -258,9 +254,22 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
         elif variable != provider_key(chosen.base_url):
             self.initial.update(key_from=VARIABLE, api_key_env=variable)
 
-    def _offer_addresses(self, user: User) -> None:
+    def _offer_addresses(self, user: User, study: Study) -> None:
         field = self.fields["base_url"]
-        kinds = [kind for kind in backend_kinds() if kind.capabilities.needs_endpoint]
+        # That of the judge or the preset is offered too: a run of its judge turns the extra on.
+        offered = {self.initial.get("backend"), *(kind.name for kind in BACKENDS.of(study))}
+        kinds = [
+            kind
+            for kind in backend_kinds()
+            if kind.capabilities.needs_endpoint and kind.name in offered
+        ]
+        wires = dict.fromkeys(wire for kind in kinds for wire in kind.wires)
+        if wires:
+            formats = self.fields[WIRE]
+            assert isinstance(formats, forms.ChoiceField)  # noqa: S101
+            formats.choices = [("", "Found by the first answer"), *((name, name) for name in wires)]
+        else:
+            del self.fields[WIRE]
         self.servers = [
             *dict.fromkeys([*(kind.default_base_url for kind in kinds), *servers_in_use()])
         ]
@@ -421,7 +430,7 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
         }
 
     def _options(self) -> dict[str, Any]:
-        known, wire = self.instance.model_options or {}, self.cleaned_data[WIRE]
+        known, wire = self.instance.model_options or {}, self.cleaned_data.get(WIRE, "")
         if self.is_fixed:  # runs have the others
             options = known | {WIRE: wire}
         else:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from judging import deliveries, tasks
+from judging.backends.kinds import BACKENDS
 from judging.backends.parameters import JSON_SCHEMA
 from judging.bias.probe_choices import PROBES, probe_choice
 from judging.bias.probes import FEATURE
@@ -95,7 +96,8 @@ def start_run(
         needed = PROBES.extra_of(probe_asked.name) if probe_asked else ""
         delivery = deliveries.by_batch() if spec.by_batch else None
         batches = deliveries.MORE.extra_of(delivery.name) if delivery else ""
-        turn_on(study, PROTOCOLS.extra_of(spec.setting), needed, batches, user=user)
+        backends = BACKENDS.extra_of(judge.backend)
+        turn_on(study, PROTOCOLS.extra_of(spec.setting), backends, needed, batches, user=user)
         _check_perspective(study)
         if asks_here:
             check_sharing(study, judge)

@@ -82,7 +82,7 @@ def test_a_run_competes_from_nine_tenths_of_the_items(answered, competes):
 def test_a_run_can_be_left_out_and_taken_back_by_command(study, capsys):
     run = JudgeRun.objects.get(judge__name="whole")
 
-    call_command("leave_out_run", study.slug, "--run", run.public_id)
+    call_command("leave_out", study.slug, "--run", run.public_id)
 
     report = report_of(study)
     assert {one["judge"] for one in report["judges"]} == {"tried"}
@@ -91,7 +91,7 @@ def test_a_run_can_be_left_out_and_taken_back_by_command(study, capsys):
     assert "1 run is marked as not for the report and left out." in missing
     assert study.log.filter(event="judge run not for the report").count() == 1
 
-    call_command("leave_out_run", study.slug, "--run", run.key, "--undo")
+    call_command("leave_out", study.slug, "--run", run.key, "--undo")
 
     run.refresh_from_db()
     assert run.in_report
@@ -100,7 +100,9 @@ def test_a_run_can_be_left_out_and_taken_back_by_command(study, capsys):
         f"Reports use run {run.public_id} of whole.",
     ]
     with pytest.raises(CommandError, match="has no run “nothing”"):
-        call_command("leave_out_run", study.slug, "--run", "nothing")
+        call_command("leave_out", study.slug, "--run", "nothing")
+    with pytest.raises(CommandError, match="--reason is for an item"):
+        call_command("leave_out", study.slug, "--run", run.key, "--reason", "x")
 
 
 def test_a_run_can_be_left_out_on_its_page(study, client, django_user_model):

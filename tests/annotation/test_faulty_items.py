@@ -250,13 +250,15 @@ def test_the_command_takes_an_item_out_and_puts_it_back(study, capsys):
     person = walk_in(study)
     key = person.assignments.first().item.key
 
-    call_command("take_out_item", study.slug, key, reason="Equal responses.")
+    call_command("leave_out", study.slug, item=key, reason="Equal responses.")
     assert "is out of the analysis. It has 0 answers." in capsys.readouterr().out
     item = Item.everything.get(study=study, key=key)
     assert (item.split, item.left_out_reason) == ("left_out", "Equal responses.")
-    call_command("take_out_item", study.slug, key, undo=True)
+    call_command("leave_out", study.slug, item=key, undo=True)
 
     assert Item.objects.filter(study=study, key=key).exists()
     with pytest.raises(CommandError, match="has no item “nope”") as refused:
-        call_command("take_out_item", study.slug, "nope", reason="x")
+        call_command("leave_out", study.slug, item="nope", reason="x")
     assert refused.value.returncode == 2
+    with pytest.raises(CommandError, match="Give --reason"):
+        call_command("leave_out", study.slug, item=key)

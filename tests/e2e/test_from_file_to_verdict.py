@@ -281,7 +281,7 @@ def export(hand: Hand) -> list[str]:
 
 
 def test_a_file_becomes_a_verdict_without_a_command_line(prolific, stack, hand):
-    first_account(hand, stack.run("-m", "manage", "first_account").stdout)
+    first_account(hand, stack.run("-m", "manage", "account").stdout)
     create(hand)
     import_items(hand, foreign_file(stack.folder))
     add_checks(hand)

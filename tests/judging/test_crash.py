@@ -55,6 +55,8 @@ def requests_in(log):
 def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_again(
     tmp_path, kind
 ):
+    if kind:
+        pytest.importorskip("extras.judge_models")
     site, log = Site(tmp_path), tmp_path / "requests.log"
     with serving(log, gate=tmp_path / "gate") as url, workers_that_end() as workers:
         site.prepare("crash", ITEMS, url, "--concurrency", str(SLOTS), *kind)

@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from annotation import services
 from annotation.models import Annotator
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
+from judging.backends.kinds import names
 from judging.models import JudgeRun
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
@@ -196,12 +197,12 @@ class Building:
             return
         self._llm.answer = Model(self.facts, fails=kind == "part").answer
         options = ["--structured"] if kind == "structured" else []
-        if self.row["probabilities"] == "yes":
-            options += ["--probabilities", "beside"]
         backend = "openai"
-        if self.row["probabilities"] == "only":
+        if self.row["probabilities"] == "only" and "decisions" in names():
             backend, self._llm.routes = "decisions", ("/decisions",)
             options += ["--wire", "openai"]
+        elif self.row["probabilities"] != "no":
+            options += ["--probabilities", "beside"]
         self.command(
             *("add_judge", "simulated", "--backend", backend, "--model", "mock"),
             *("--base-url", self._llm.url, "--price-input", "1", "--price-output", "2", *options),

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from studies.extra import extras_for_studies
+
 SETTINGS: dict[str, Any] = {
-    "extras": ["graded", "own_answers"],
+    "extras": sorted(extras_for_studies())[-2:],
     "title": "Suppers “at home” \\ and ☕",
     "task": "survey_answer",
     "perspective": "own",

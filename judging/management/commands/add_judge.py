@@ -10,9 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from judging.backends import kinds
-from judging.backends.backend import LEAVE_OUT
-from judging.backends.decision_formats import WIRES
-from judging.backends.decisions import WIRE
+from judging.backends.backend import LEAVE_OUT, WIRE
 from judging.backends.extra_fields import (
     EXTRA_BODY,
     EXTRA_HEADERS,
@@ -256,9 +254,9 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--wire",
-            choices=WIRES,
-            help="format of a decision endpoint: openai asks /decisions, systemone /systemone "
-            "(default: a question of a few words finds it)",
+            choices=kinds.wires(),
+            help="format of requests, of a backend that has several (default: a question of a few "
+            "words finds it)",
         )
         parser.add_argument(
             "--extra-body", metavar="JSON", help="fields to add to each request, as a JSON object"

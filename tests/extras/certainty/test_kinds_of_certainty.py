@@ -7,11 +7,11 @@ from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts, sampled_certainty
 from analysis.report.build import all_sentences
 from extras.certainty.kinds import on_same_items
-from judging.backends.decisions import DecisionsKind
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
+pytest.importorskip("extras.judge_models")  # decision endpoints, whose certainty is native
 pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 
 OTHER = {"r1": "r2", "r2": "r1"}
@@ -34,7 +34,7 @@ def five_kinds(n_items=240, *, truth=True, people=True, world="calibrated", seed
     study = make_study()
     personas = [make_persona(study=study) for _ in range(24)]
     raters = [make_rater(study=study) for _ in range(12)]
-    native = make_run(study=study, judge="native", parameters={"backend": DecisionsKind.name})
+    native = make_run(study=study, judge="native", parameters={"backend": "decisions"})
     writes = make_run(study=study, judge="writes", samples=3)
     for number in range(n_items):
         right = ("r1", "r2")[number % 2]

@@ -77,8 +77,11 @@ def test_the_difference_is_shown_line_by_line_and_made_with_yes(folder):
     with pytest.raises(CommandError) as error:
         apply(folder)
     assert error.value.returncode == 3
+    shown, _ = apply(folder, dry_run=True)
+    assert shown[-1] == "Nothing was changed."
     assert study().title == "Suppers"
     lines, _ = apply(folder, yes=True)
+    assert lines[:-1] == shown[:-1]
 
     assert '-title = "Suppers"' in lines
     assert '+title = "Dinners"' in lines

@@ -12,7 +12,7 @@ from extras.personas.tasks import tidy
 from judging.models import NANO
 from studies.errors import StaleVersion, StudyError
 from studies.importers.items.storage import remove_items
-from studies.models import Item, Persona, StudyLog
+from studies.models import Item, Persona, Study, StudyLog
 from studies.texts.slots import HistoryEntry
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
@@ -262,6 +262,24 @@ def test_by_command(study, writer, llm, capsys):
         call_command("draft_profiles", "past", "--judge", "judge", "--inline")
     with pytest.raises(CommandError, match="Judges that can: judge"):
         call_command("draft_profiles", "past", "--judge", "nobody")
+
+
+def test_a_dry_run_says_what_is_missing_and_changes_nothing(study, writer, llm, capsys):
+    Study.objects.update(extras=[])
+
+    call_command("draft_profiles", "past", "--judge", "judge", "--dry-run")
+
+    sent = sum(
+        len(drafting.messages_for([HistoryEntry(**persona.history[0])])[0].text)
+        for persona in Persona.objects.exclude(history=[])
+    )
+    tokens = round(sent / 4 + 2 * 150)
+    assert capsys.readouterr().out == (
+        f"Texts about 2 personas, about {tokens:,} tokens: about ${tokens / 10**6:.4f}. "
+        "Nothing was asked.\n"
+    )
+    assert (DraftingJob.objects.count(), len(llm.requests)) == (0, 0)
+    assert Study.objects.get().extras == []
 
 
 def test_a_job_without_a_worker_is_queued_again(study, writer, monkeypatch):

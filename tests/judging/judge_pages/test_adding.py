@@ -12,7 +12,6 @@ from tests.factories import sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.judge_pages.pages import ADD, ADDRESS, LIST, page_of, submit, words
 from tests.judging.llm_server import completion
-from tests.judging.run_helpers import start
 
 
 def test_an_administrator_adds_a_judge_with_every_field_of_the_form(admin, study):
@@ -58,27 +57,6 @@ def test_a_field_at_fault_is_named_and_nothing_is_stored(admin, fields, message)
     assert message in words(response)
     assert response.text.count("<title>Error: Add a judge")
     assert Judge.objects.count() == 1
-
-
-def test_a_decision_endpoint_is_added_with_its_format_which_can_change_later(admin, study):
-    submit(admin, backend="decisions", wire="systemone")
-
-    judge = Judge.objects.get()
-    assert (judge.backend, judge.model_options) == ("decisions", {"wire": "systemone"})
-    assert (judge.probabilities, judge.temperature) == ("only", 0)
-    assert "Format of requests systemone" in words(admin.get(page_of(judge)))
-    start(study, judge)
-    changed = submit(admin, page_of(judge, "change-judge"), base_url=ADDRESS, wire="openai")
-    judge.refresh_from_db()
-    assert (changed.status_code, judge.model_options) == (302, {"wire": "openai"})
-
-
-def test_a_format_without_a_decision_endpoint_is_refused_at_its_field(admin):
-    response = submit(admin, wire="openai")
-
-    assert response.status_code == 422
-    assert "“Format of a decision endpoint”: the backend openai has no option" in words(response)
-    assert not Judge.objects.exists()
 
 
 def test_a_preset_fills_in_the_form(editor):
@@ -189,7 +167,7 @@ def test_a_judge_is_added_named_after_its_model_and_tested_with_one_button(admin
 
 
 def test_a_provider_is_chosen_on_the_page(admin, study):
-    form = admin.get(f"{ADD}?preset=openai-decisions").text
+    form = admin.get(f"{ADD}?preset=anthropic").text
 
-    assert 'value="https://api.openai.com/v1"' in form
-    assert re.search(r'value="decisions" selected', form)
+    assert 'value="https://api.anthropic.com/v1"' in form
+    assert re.search(r'value="openai" selected', form)

@@ -24,7 +24,7 @@ def _send(client, code, name="ada", **more):
 
 
 def _printed(capsys) -> str:
-    call_command("first_account")
+    call_command("account")
     found = re.search(r"code: (\S+)", capsys.readouterr().out)
     return found[1] if found else ""
 

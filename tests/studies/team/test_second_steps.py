@@ -214,11 +214,11 @@ def test_a_changed_secret_key_is_reported(researcher, settings):
 def test_an_administrator_removes_it_for_somebody_who_lost_the_phone(researcher, capsys):
     switch_on(researcher)
 
-    call_command("remove_second_step", "ada")
+    call_command("account", "--remove-second-step", "ada")
 
     assert "“ada” can sign in with the password alone" in capsys.readouterr().out
     assert is_signed_in(sign_in())
     with pytest.raises(CommandError, match="has no second step"):
-        call_command("remove_second_step", "ada")
+        call_command("account", "--remove-second-step", "ada")
     with pytest.raises(CommandError, match="no user “eve”"):
-        call_command("remove_second_step", "eve")
+        call_command("account", "--remove-second-step", "eve")

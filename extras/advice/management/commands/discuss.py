@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from extras.advice.discussions import start_discussion
+from extras.advice.discussions import estimate_discussion, start_discussion
 from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
@@ -25,10 +25,10 @@ class Command(BaseCommand):
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("--jury", required=True, metavar="NAME")
         parser.add_argument("--budget", type=dollars, metavar="USD", help="of each judge")
-        add_how(parser)
+        add_how(parser, dry_run="show the cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="advice")
+        study = find_study(options["study"], uses="" if options["dry_run"] else "advice")
         jury = Jury.objects.filter(study=study, name=options["jury"]).first()
         if jury is None:
             names = ", ".join(Jury.objects.filter(study=study).values_list("name", flat=True))
@@ -37,6 +37,14 @@ class Command(BaseCommand):
             )
         inline = options["inline"]
         try:
+            if options["dry_run"]:
+                cost = estimate_discussion(study, jury)
+                money = "cost unknown" if cost.dollars is None else f"about ${cost.dollars:.4f}"
+                self.stdout.write(
+                    f"{cost.questions:,} questions, about {cost.tokens:,} tokens: {money}. "
+                    "Nothing was asked."
+                )
+                return
             runs = start_discussion(
                 study_id=study.pk, jury=jury, budget=options["budget"], enqueue=not inline
             )

@@ -22,7 +22,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, metavar="study.toml")
-        parser.add_argument("--yes", action="store_true", help="change the study")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--yes", action="store_true", help="change the study")
+        how.add_argument(
+            "--dry-run", action="store_true", help="show the changes; change nothing, exit with 0"
+        )
         parser.add_argument(
             "--owner", metavar="USERNAME", help="user who can see and change a new study"
         )
@@ -42,6 +46,8 @@ class Command(BaseCommand):
             self.stderr.write(remark)
         if not found.changes:
             self.stdout.write(f"“{found.slug}” does not differ from {path}.")
+        elif options["dry_run"]:
+            self.stdout.write("Nothing was changed.")
         elif not found.is_stored:
             verb = "create" if found.is_new else "change"
             raise CommandError(

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from extras.personas.drafting import request_drafts, run_job
+from extras.personas.drafting import cost_of, request_drafts, run_job
 from extras.personas.models import DraftingJob
 from extras.personas.tasks import write_profile_drafts
 from judging.errors import JudgingError
@@ -33,10 +33,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
         )
-        add_how(parser)
+        add_how(parser, dry_run="show the cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="personas")
+        study = find_study(options["study"], uses="" if options["dry_run"] else "personas")
         judge = judges_that_write().filter(name=options["judge"]).first()
         if judge is None:
             names = ", ".join(judges_that_write().values_list("name", flat=True))
@@ -44,6 +44,14 @@ class Command(BaseCommand):
                 f"No judge “{options['judge']}” can write texts. Judges that can: "
                 f"{names or 'none'}."
             )
+        if options["dry_run"]:
+            cost = cost_of(study, judge)
+            money = "cost unknown" if cost.dollars is None else f"about ${cost.dollars:.4f}"
+            self.stdout.write(
+                f"Texts about {cost.texts:,} personas, about {cost.tokens:,} tokens: {money}. "
+                "Nothing was asked."
+            )
+            return
         budget = options["budget"]
         try:
             job = waiting_job(DraftingJob.objects.filter(study=study, judge=judge)) or (

@@ -12,9 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from extras.judge_models.decision_formats import WIRES, read_decision, text_of
 from judging.backends.backend import (
     INSTEAD_OF_REPLY,
     OPENAI_URL,
+    WIRE,
     BackendKind,
     Capabilities,
     JudgeSettings,
@@ -27,7 +29,6 @@ from judging.backends.completions import (
     usage_of_error,
     without_keys,
 )
-from judging.backends.decision_formats import WIRES, read_decision, text_of
 from judging.backends.error_messages import declines_content, error_body, refuses_model
 from judging.backends.openai import (
     MAY_ADJUST,
@@ -53,7 +54,6 @@ from judging.engine.messages import from_user
 from judging.errors import BadJudge, FailureReason, InvalidValue
 from judging.protocols.protocol import Standard
 
-WIRE = "wire"  # the option of a judge that names the format
 _FIND_SECONDS = 10.0
 _NO_WIRE = FailureReason("no_wire", "{field} must be openai or systemone, not “{value}”.")
 
@@ -256,6 +256,7 @@ class DecisionsKind(BackendKind):
         "thinking_tokens": 0,
     }
     options_of_address = frozenset({WIRE})
+    wires = tuple(WIRES)
 
     def exact_options(self, judge: JudgeSettings) -> Mapping[str, Any]:
         others = dict(judge.model_options)
@@ -301,3 +302,6 @@ class DecisionsKind(BackendKind):
 
     def list_request(self, judge: JudgeSettings) -> tuple[str, dict[str, str]]:
         return OpenAIKind().list_request(judge)
+
+
+DECISIONS = DecisionsKind()

@@ -12,9 +12,9 @@ from django.urls import reverse
 from pydantic import BaseModel, ConfigDict, Field
 
 from analysis.exports.rows import judgment_table
+from extras.judge_models.decision_formats import CHOICE, WIRES, read_decision
+from extras.judge_models.decisions import DecisionsKind
 from judging.backends.backend import JudgeSettings
-from judging.backends.decision_formats import CHOICE, WIRES, read_decision
-from judging.backends.decisions import DecisionsKind
 from judging.catalog.connection_test import run_connection_test
 from judging.engine.interface import ClosedQuestion, Garbage, JudgeQuestion
 from judging.engine.messages import Attachment, Message, from_user, prompt_sha256
