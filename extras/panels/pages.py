@@ -74,7 +74,7 @@ def panels(request: HttpRequest, slug: str) -> HttpResponse:
     money = [*money_by_panel(study)]
     context = {
         "study": study,
-        "panels": Panel.objects.filter(study=study),
+        "has_panels": any(line.name for line in money),
         "kinds": presets().values(),
         "money": [_shown(line) for line in money],
         "totals": [format_money(amount, currency) for currency, amount in totals(money).items()],
