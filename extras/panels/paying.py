@@ -187,14 +187,14 @@ def money_by_panel(study: Study) -> Iterator[PanelMoney]:
         people = Annotator.objects.filter(study=study, prolific_submissions__isnull=False)
         done = people.filter(state=Annotator.State.COMPLETED).distinct().count()
         yield PanelMoney(
-            "Prolific, with fees",
-            "",
-            _currency(study),
-            people.distinct().count(),
-            done,
-            done,
-            spent,
-            0,
+            title="Prolific, with fees",
+            name="",
+            currency=_currency(study),
+            arrived=people.distinct().count(),
+            finished=done,
+            in_files=0,
+            rewards=spent,
+            fees=0,
         )
 
 

@@ -243,10 +243,10 @@ def test_in_the_frame_of_mturk_the_study_opens_in_a_tab_and_the_form_comes_after
     link = simulated.link.removeprefix(settings.PUBLIC_BASE_URL)
     frame = Client(headers={"Sec-Fetch-Dest": "iframe"})
 
-    shown = frame.get(link)
-    page = unescape(shown.content.decode())
+    opened_page = frame.get(link)
+    page = unescape(opened_page.content.decode())
     assert not Annotator.objects.exists()
-    assert "frame-ancestors https://worker.mturk.com" in shown["Content-Security-Policy"]
+    assert "frame-ancestors https://worker.mturk.com" in opened_page["Content-Security-Policy"]
     tab = re.search(r'href="([^"]+)" target="_blank"', page)[1]
     assert "externalSubmit" not in page
 
