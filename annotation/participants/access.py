@@ -57,6 +57,9 @@ class Deadline:
 
     @property
     def is_on_prolific(self) -> bool:
+        """Whether Prolific shows a limit too; far from it, the study's own entry is enough."""
+        if not self.is_near:
+            return bool(self.annotator.study.entry == Study.Entry.PROLIFIC)
         return is_on_prolific(self.annotator)
 
     @property

@@ -23,8 +23,10 @@ EXTRA = Extra(
         Placed("forgetting:HELD", at="person"),
         Placed("forgetting:forget_identities", at="identities"),
     ),
+    exports=("exports:PEOPLE",),
     recruiting=(Placed("returns:PLATFORMS", at="platforms"),),
     chapters=(Placed("chapter:CHAPTER", after="agreement"),),
     readers=("reader:PANELS",),
+    workbench=(Placed("checks:launch_checks", at="launch_checks"),),
     navigation=("pages:section_pages",),
 )

@@ -78,6 +78,7 @@ class PanelForm(forms.ModelForm):
         for name in KINDS_OF_ENDING:
             hosts = f"A host of {self.kind.hosts_in_words}. " if self.kind.hosts else ""
             self.fields[name].help_text = f"{hosts}{_HINTS.get(name, '')}".strip()
+            self.fields[name].widget.attrs["size"] = 56
             self.fields[name].label = f"Address for “{KINDS_OF_ENDING[name]}”"
 
     @property

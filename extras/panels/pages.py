@@ -12,6 +12,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation.prolific.api.transport import NotAllowed
+from extras.panels.checks import pay_difference
 from extras.panels.forms import PanelForm, new_panel
 from extras.panels.links import link_to_paste, parameters
 from extras.panels.models import Panel, PaymentFile
@@ -56,7 +57,7 @@ def _panel(study: Study, name: str) -> Panel:
     return panel
 
 
-def _shown(line: PanelMoney) -> dict[str, object]:
+def _in_words(line: PanelMoney) -> dict[str, object]:
     fees = "not known" if line.fees is None else format_money(line.fees, line.currency)
     return {
         "line": line,
@@ -74,9 +75,9 @@ def panels(request: HttpRequest, slug: str) -> HttpResponse:
     money = [*money_by_panel(study)]
     context = {
         "study": study,
-        "panels": Panel.objects.filter(study=study),
+        "has_panels": any(line.name for line in money),
         "kinds": presets().values(),
-        "money": [_shown(line) for line in money],
+        "money": [_in_words(line) for line in money],
         "totals": [format_money(amount, currency) for currency, amount in totals(money).items()],
         "is_owner": role_of(request.user, study) == Membership.Role.OWNER,
     }
@@ -144,7 +145,8 @@ def _panel_page(request: HttpRequest, panel: Panel, fault: str = "") -> HttpResp
         "link": link_to_paste(panel),
         "parameters": [(name, value) for name, value in parameters(panel).items() if value],
         "rehearsal": rehearse(panel),
-        "money": _shown(money_of(panel)),
+        "pay_difference": pay_difference(panel),
+        "money": _in_words(money_of(panel)),
         "unpaid": unpaid_people(panel).count(),
         "doubtful": doubtful_people(panel).count(),
         "files": files,

@@ -138,9 +138,13 @@ def reviewed_results(written: PaymentFile, data: bytes) -> tuple[list[str], list
 
 @dataclass(frozen=True)
 class PanelMoney:
-    """People and money of one panel, in minor units; `fees` is None if the fee is not known."""
+    """People and money of a panel, in minor units; `fees` is None if the fee is not known.
+
+    `name` is the panel's short name; Prolific has none.
+    """
 
     title: str
+    name: str
     currency: str
     arrived: int
     finished: int
@@ -165,6 +169,7 @@ def money_of(panel: Panel) -> PanelMoney:
     is_known = fees is not None and not panel.payment_files.filter(fees=None).exists()
     return PanelMoney(
         title=panel.title,
+        name=panel.name,
         currency=panel.study.currency,
         arrived=PanelPerson.objects.filter(panel=panel).count(),
         finished=in_files + waiting,
@@ -182,7 +187,14 @@ def money_by_panel(study: Study) -> Iterator[PanelMoney]:
         people = Annotator.objects.filter(study=study, prolific_submissions__isnull=False)
         done = people.filter(state=Annotator.State.COMPLETED).distinct().count()
         yield PanelMoney(
-            "Prolific, with fees", _currency(study), people.distinct().count(), done, done, spent, 0
+            title="Prolific, with fees",
+            name="",
+            currency=_currency(study),
+            arrived=people.distinct().count(),
+            finished=done,
+            in_files=0,
+            rewards=spent,
+            fees=0,
         )
 
 

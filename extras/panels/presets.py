@@ -24,7 +24,9 @@ class Preset:
     example: Mapping[str, str]
     pay: str
     hint: str
+    paste: str
     source: str = ""
+    unchecked: str = ""
     study: str = ""
     session: str = ""
     required: tuple[str, ...] = ()

@@ -56,8 +56,8 @@ class SimulatedPanel:
         return Received(ending=understood, person=person)
 
     def _ending(self, url: str) -> str:
-        found = [ending for part, ending in self._panel.kind.meanings.items() if part in url]
-        return found[0] if found else ""
+        meanings = self._panel.kind.meanings.items()
+        return next((ending for part, ending in meanings if part in url), "")
 
     def _is_ours(self, url: str) -> bool:
         name = self._panel.signature_parameter

@@ -38,7 +38,7 @@ def make_panel(study: Study, preset: str, **fields: Any) -> Panel:
         "requires_study": "study" in kind.required,
         "requires_session": "session" in kind.required,
         "pay": kind.pay,
-        "reward": 300,
+        "reward": study.reward,
         "signature": kind.signature,
         "signature_parameter": kind.signature_parameter,
         "signs_returns": bool(kind.signature),

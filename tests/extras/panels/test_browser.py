@@ -218,11 +218,11 @@ def test_an_owner_sets_a_panel_up_rehearses_it_and_writes_a_payment_file(signed_
     assert download.value.suggested_filename.endswith(".csv")
 
 
-@pytest.mark.parametrize("shown", ["help", "preview"])
-def test_the_pages_before_the_study_fit_a_phone_and_read_well(open_page, everyday, shown):
+@pytest.mark.parametrize("first", ["help", "preview"])
+def test_the_pages_before_the_study_fit_a_phone_and_read_well(open_page, everyday, first):
     page = open_page(viewport=PHONE)
     link = panel_at(page, make_panel(everyday, "mturk")).link.partition("?")[0]
-    if shown == "preview":
+    if first == "preview":
         link += "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"
 
     page.goto(link)

@@ -5,6 +5,7 @@ from html import unescape
 
 import pytest
 
+from extras.panels.checks import launch_checks
 from extras.panels.forms import new_panel
 from extras.panels.links import path_of, seal, unseal
 from extras.panels.models import Panel
@@ -47,11 +48,11 @@ def filled_form(study: Study, preset: str, **changes: str) -> dict[str, str]:
 @pytest.mark.parametrize("preset", sorted(presets()))
 def test_an_owner_adds_each_panel_and_its_page_has_link_and_rehearsal(study, preset):
     owner = sign_in(study, "owner")
-    shown = owner.get(f"{pages(study)}new/?kind={preset}")
+    opened_page = owner.get(f"{pages(study)}new/?kind={preset}")
 
     saved = owner.post(f"{pages(study)}new/?kind={preset}", filled_form(study, preset), follow=True)
 
-    assert shown.status_code == 200
+    assert opened_page.status_code == 200
     page = unescape(saved.content.decode())
     panel = Panel.objects.get()
     assert panel.reward == 300
@@ -81,7 +82,7 @@ def test_editors_see_panels_and_cannot_change_them(study, panel):
 
 
 @pytest.mark.parametrize(
-    ("preset", "address", "said"),
+    ("preset", "address", "message"),
     [
         ("connect", "https://evil.example/complete", "evil.example is not a host of Connect"),
         ("sona", "https://sona-systems.com.evil.example/", "is not a host of SONA"),
@@ -100,7 +101,7 @@ def test_editors_see_panels_and_cannot_change_them(study, panel):
         ("generic", "https://Panel.example.org/", "small letters"),
     ],
 )
-def test_a_return_address_of_another_host_is_refused(study, preset, address, said):
+def test_a_return_address_of_another_host_is_refused(study, preset, address, message):
     owner = sign_in(study, "owner")
 
     response = owner.post(
@@ -108,7 +109,7 @@ def test_a_return_address_of_another_host_is_refused(study, preset, address, sai
     )
 
     assert response.status_code == 422
-    assert said in unescape(response.content.decode())
+    assert message in unescape(response.content.decode())
     assert not Panel.objects.exists()
 
 
@@ -125,15 +126,17 @@ def test_addresses_of_the_presets_are_their_own():
 
 def test_the_address_that_sona_shows_gets_the_persons_place(study):
     owner = sign_in(study, "owner")
-    shown = "https://lab.sona-systems.com/webstudy_credit.aspx?credit_token=4e48&survey_code=XXXX"
+    opened_page = (
+        "https://lab.sona-systems.com/webstudy_credit.aspx?credit_token=4e48&survey_code=XXXX"
+    )
 
-    owner.post(f"{pages(study)}new/?kind=sona", filled_form(study, "sona", complete=shown))
+    owner.post(f"{pages(study)}new/?kind=sona", filled_form(study, "sona", complete=opened_page))
 
     assert Panel.objects.get().complete.endswith("&survey_code={person}")
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"name": "new"}, "This word is taken"),
         ({"name": "sona"}, "This study has a panel “sona”"),
@@ -148,7 +151,7 @@ def test_the_address_that_sona_shows_gets_the_persons_place(study):
         ({"title": ""}, "This field is required"),
     ],
 )
-def test_a_panel_that_cannot_work_is_refused_with_the_reason(study, panel, changes, said):
+def test_a_panel_that_cannot_work_is_refused_with_the_reason(study, panel, changes, message):
     panel("sona")
     owner = sign_in(study, "owner")
 
@@ -157,7 +160,7 @@ def test_a_panel_that_cannot_work_is_refused_with_the_reason(study, panel, chang
     )
 
     assert response.status_code == 422
-    assert said in unescape(response.content.decode())
+    assert message in unescape(response.content.decode())
     assert Panel.objects.count() == 1
 
 
@@ -198,7 +201,7 @@ def test_a_panel_from_which_nobody_came_is_removed(study, panel):
 
 
 @pytest.mark.parametrize(
-    ("preset", "changes", "kind", "said"),
+    ("preset", "changes", "kind", "message"),
     [
         ("lucid", {"over_quota": "https://samplicio.us/s/x?RIS=10&RID={person}"}, "over_quota",
          "The panel would count and pay this as complete."),
@@ -213,11 +216,11 @@ def test_a_panel_from_which_nobody_came_is_removed(study, panel):
          "has a placeholder for which"),
     ],
 )  # fmt: skip
-def test_the_rehearsal_says_what_the_panel_would_not_understand(panel, preset, changes, kind, said):
+def test_the_rehearsal_names_what_is_not_understood(panel, preset, changes, kind, message):
     walked = rehearse(panel(preset, **changes))
 
     faults = {ending.kind: ending.fault for ending in walked.endings}
-    assert said in faults.pop(kind)
+    assert message in faults.pop(kind)
     assert walked.has_fault
     assert set(faults.values()) == {""}
 
@@ -271,3 +274,17 @@ def test_two_owners_do_not_give_one_name_twice(study, panel):
 def test_a_secret_is_sealed():
     assert seal("") == ""
     assert re.fullmatch(r"gAAAA[\w-]+=*", seal("secret"))
+
+
+def test_launch_checks_rehearse_every_panel_and_compare_the_pay(study, panel):
+    panel("lucid")
+    panel("sona", complete="", reward=0)
+
+    checks = {check.text.partition("”")[0]: check for check in launch_checks(study)[:2]}
+    difference = launch_checks(study)[2]
+
+    assert [check.is_open for check in checks.values()] == [False, True]
+    assert difference.is_open
+    assert "pays $0.00, and the consent promises $4.50" in difference.text
+    page = sign_in(study, "owner").get(f"{pages(study)}sona/").content.decode()
+    assert "the consent promises $4.50" in page

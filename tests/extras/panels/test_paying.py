@@ -9,8 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from annotation import services
-from annotation.models import Annotator
+from annotation.models import Annotator, ProlificReservation, ProlificStudy
 from annotation.services.identities import purge_identities
+from extras.panels.exports import COLUMNS, people_rows
 from extras.panels.forgetting import HELD, forget_withdrawn
 from extras.panels.models import PanelPerson, PaymentFile
 from extras.panels.paying import money_by_panel, money_of, write_payment_file
@@ -57,7 +58,7 @@ def rows(response) -> list[list[str]]:
             "generic",
             [
                 ["person", "study", "session", "ending", "reward", "currency"],
-                ["A1", "HA1", "SA1", "complete", "300", "USD"],
+                ["A1", "HA1", "SA1", "complete", "450", "USD"],
             ],
         ),
     ],
@@ -193,7 +194,7 @@ def send_results(panel, written, data: bytes | None):
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (None, "Choose the file of results"),
         (b"", "The file has no results"),
@@ -202,7 +203,7 @@ def send_results(panel, written, data: bytes | None):
         (b'HITId,AssignmentId,WorkerId,Approve,Reject\n"1,2,3', ""),
     ],
 )
-def test_results_that_cannot_be_read_are_refused_with_the_reason(panel, data, said):
+def test_results_that_cannot_be_read_are_refused_with_the_reason(panel, data, message):
     sending = panel("mturk")
     finished(sending, "A1")
     written = write_payment_file(panel=sending)
@@ -210,7 +211,7 @@ def test_results_that_cannot_be_read_are_refused_with_the_reason(panel, data, sa
     response = send_results(sending, written, data)
 
     assert response.status_code == 422
-    assert said in response.content.decode()
+    assert message in response.content.decode()
 
 
 def test_money_by_panel_has_each_fee_and_says_if_one_is_not_known(panel):
@@ -241,7 +242,7 @@ def test_what_was_paid_stays_when_a_persons_rows_are_deleted(panel):
 
     person.delete()
 
-    assert money_of(sending).rewards == 300
+    assert money_of(sending).rewards == 450
 
 
 def test_a_study_is_deleted_with_its_panels_and_their_people(panel):
@@ -254,3 +255,37 @@ def test_a_study_is_deleted_with_its_panels_and_their_people(panel):
     delete_study(study_id=sending.study_id, by=None)
 
     assert not PanelPerson.objects.exists()
+
+
+def test_money_has_a_line_of_prolific_if_it_recruits_too(panel):
+    sending = panel("mturk")
+    row = ProlificStudy.objects.create(study=sending.study, currency="GBP")
+    ProlificReservation.objects.create(
+        prolific_study=row, places=2, places_after=2, rewards=900, fees=300
+    )
+
+    *_, prolific = money_by_panel(sending.study)
+
+    assert (prolific.title, prolific.total, prolific.currency) == (
+        "Prolific, with fees",
+        1200,
+        "GBP",
+    )
+
+
+def test_the_exported_table_names_panels_and_has_no_ids(panel):
+    sending = panel("mturk")
+    finished(sending, "A1SECRET")
+    write_payment_file(panel=sending)
+    PanelPerson.objects.create(
+        annotator=make_annotator(study=sending.study), panel=sending, person="A2SECRET"
+    )
+
+    rows_of_people = [*people_rows(sending.study)]
+
+    assert {(row["panel"], row["ending"], row["in_payment_file"]) for row in rows_of_people} == {
+        ("mturk", "complete", True),
+        ("mturk", None, False),
+    }
+    assert all({*row} == {column.name for column in COLUMNS} for row in rows_of_people)
+    assert "SECRET" not in str(rows_of_people)

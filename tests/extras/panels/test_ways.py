@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
+from datetime import timedelta
 from html import unescape
 from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.utils import timezone
 
 from annotation.content.comprehension import set_questions, standard_questions
 from annotation.models import Annotation, Annotator, CompletionCode, DemographicQuestion, QuotaGroup
@@ -241,10 +243,10 @@ def test_in_the_frame_of_mturk_the_study_opens_in_a_tab_and_the_form_comes_after
     link = simulated.link.removeprefix(settings.PUBLIC_BASE_URL)
     frame = Client(headers={"Sec-Fetch-Dest": "iframe"})
 
-    shown = frame.get(link)
-    page = unescape(shown.content.decode())
+    opened_page = frame.get(link)
+    page = unescape(opened_page.content.decode())
     assert not Annotator.objects.exists()
-    assert "frame-ancestors https://worker.mturk.com" in shown["Content-Security-Policy"]
+    assert "frame-ancestors https://worker.mturk.com" in opened_page["Content-Security-Policy"]
     tab = re.search(r'href="([^"]+)" target="_blank"', page)[1]
     assert "externalSubmit" not in page
 
@@ -305,3 +307,16 @@ def test_two_panels_under_load_fill_the_one_seat_that_is_left_once(settings):
         "sona": 4,
         "cint": 4,
     }
+
+
+def test_near_the_limit_nobody_of_a_panel_reads_of_prolific(panel):
+    sending = panel("sona")
+    Study.objects.update(entry="prolific")
+    way = Way(sending)
+    way.sends("consent", consent="yes")
+    Annotator.objects.update(expires_at=timezone.now() + timedelta(minutes=5))
+
+    way.opens()
+
+    assert "I need more time" in way.page
+    assert "rolific" not in way.page
