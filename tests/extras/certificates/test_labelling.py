@@ -265,3 +265,23 @@ def test_the_commands_refuse_in_words_and_with_exit_codes(study, passport, tmp_p
     Judge.objects.update(model="another")
     with pytest.raises(CommandError, match="does not hold here"):
         call_command("label", study.slug, "--judge=steady", f"--passport={file}")
+
+
+def test_a_native_probability_certifies_labels_and_log_probabilities_do_not(study):
+    pytest.importorskip("extras.judge_models")  # decision endpoints
+
+    def shares(number, order):
+        right, wrong = ("r1", "r2")[:: 1 if number % 2 == 0 else -1]
+        return {right: 0.95 if number < 80 else 0.6, wrong: 0.05 if number < 80 else 0.4}
+
+    native = {"parameters": {"backend": "decisions"}, "probabilities": shares}
+    judge_it(study, judge="native", is_right=lambda number: number < 80, **native)
+    judge_it(study, judge="writes", probabilities=shares)
+
+    passport = certify(study, CertificateWish(judge="native", signal="native", error=0.1)).passport
+
+    assert (passport["threshold"], passport["coverage"]) == (50, 0.8)
+    labels = label(study, passport)
+    assert (labels.labelled, labels.left) == (80, {"below_threshold": 20})
+    refused = certify(study, CertificateWish(judge="writes", signal="native"))
+    assert refused.found.reason == "empty_group"

@@ -41,7 +41,7 @@ def _forget_anchors(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("judging", "0002_judge_test_problem")]
+    dependencies = [("judging", "0003_judge_price_day")]
 
     operations = [
         migrations.RunPython(_forget_anchors, migrations.RunPython.noop),
