@@ -267,8 +267,9 @@ def test_the_commands_refuse_in_words_and_with_exit_codes(study, passport, tmp_p
         call_command("label", study.slug, "--judge=steady", f"--passport={file}")
 
 
-def test_a_native_probability_certifies_labels_and_log_probabilities_do_not(study):
+def test_a_native_probability_certifies_labels_and_log_probabilities_do_not(db):
     pytest.importorskip("extras.judge_models")  # decision endpoints
+    study = make_certifiable(100)
 
     def shares(number, order):
         right, wrong = ("r1", "r2")[:: 1 if number % 2 == 0 else -1]
