@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 from typing import Any
@@ -140,11 +140,18 @@ _IN_USE = FailureReason("in_use", "{field} “{value}” is used by a run, so it
 
 @dataclass(frozen=True)
 class WordingSource:
-    """A page of an extra that makes wordings, by its title and the name of its view."""
+    """Where an extra finds wordings: a page, by its title and the name of its view.
+
+    The `option` of `import_wording` does the same with a file of that kind: `read` gets the id of
+    the study, the file and a name, which may be empty, and returns what to say.
+    """
 
     name: str
     title: str
     view: str
+    option: str
+    help: str
+    read: Callable[..., object]
 
 
 MORE: Kind[WordingSource] = Kind("importers", "wordings")

@@ -56,7 +56,8 @@ class Extra:
 
     importers: Entries = ()
     """How files are read. At `items` and `judgments`: a format. At `sets`: a released data set. At
-    `rows`: an option of an import. At `wordings`: where wordings can be taken from."""
+    `rows`: an option of an import. At `answers`: what else is imported about answers. At
+    `wordings`: where wordings can be taken from."""
     holdings: Entries = ()
     """Which rows are a study's or a person's. At `settings`: settings of a study in a table of
     their own, a subclass of `AddedSettings`. At `needed`: what has to end before the extra can be

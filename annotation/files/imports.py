@@ -14,6 +14,7 @@ from django.utils.dateparse import parse_datetime
 
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.services.identities import imported_hashes
+from studies.extra import Kind
 from studies.importers.files.answer_rows import (
     UNKNOWN_ITEM,
     AnswerRow,
@@ -300,6 +301,22 @@ class ImportedAnswers:
             f"Imported raters in the study: {self.raters:,}.{left_out}"
             f"{self.changed}{skipped_rows(self.skipped)}"
         )
+
+
+@dataclass(frozen=True)
+class AddedAnswers:
+    """What an extra imports about answers that are there, by the option `name` of the command.
+
+    `read` gets the id of the study, the file, `dry_run` and `on_row`, and returns what to say. It
+    raises `Refused` or `StudyError`.
+    """
+
+    name: str
+    help: str
+    read: Callable[..., object]
+
+
+MORE: Kind[AddedAnswers] = Kind("importers", "answers")
 
 
 @transaction.atomic

@@ -14,6 +14,7 @@ EXTRA = Extra(
         Placed("setup:copy_questions", at="copies"),
         Placed("setup:needed", at="needed"),
     ),
+    importers=(Placed("imports:GRADES", at="answers"),),
     files=(Placed("setup:FILE", at="study", after="wordings"),),
     exports=(
         "exports:GRADES",

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from annotation.files.imports import AddedAnswers
 from annotation.models import Annotation
 from extras.graded.asking import GradesAsked, asked_in
 from extras.graded.models import LONGEST_REASON, Grades
@@ -147,3 +148,11 @@ def _read(
         words = "the answer is a tie, which has no strength."
         row.fault("strength", "tie with a strength", words, "Leave strength empty.")
     return answer, values
+
+
+GRADES = AddedAnswers(
+    "grades",
+    "FILE has grades of answers that were imported, in columns that the study asks for: strength "
+    "(1 to 3), score_1, score_2, criterion_KEY (r1, r2 or tie) and reason",
+    import_grades,
+)

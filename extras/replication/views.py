@@ -21,7 +21,13 @@ from studies.selectors import get_study
 
 MOST_MEGABYTES = 10  # of a result file: over twice the largest released one
 SOURCE = WordingSource(
-    "released file", "Find wording in a result file", "replication:recover-wording"
+    "released file",
+    "Find wording in a result file",
+    "replication:recover-wording",
+    option="recover",
+    help="FILE is a released result file: find the wording in the prompts of its rows, and store "
+    "it only if it rebuilds every prompt byte for byte; the study needs items from the same file",
+    read=import_protocol,
 )
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.files.imports import import_annotations
+from annotation.files.imports import MORE, import_annotations
+from studies.errors import StudyError
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import Refused
 from studies.importers.sets import data_sets
@@ -41,9 +42,14 @@ class Command(BaseCommand):
         )
         add_scale(parser)
         add_skip_faulty(parser)
+        for added in MORE:
+            parser.add_argument(f"--{added.name}", action="store_true", help=added.help)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"])
+        added = next((each for each in MORE if options[each.name]), None)
+        if added and (options["format"] or options["scale"] or options["skip_faulty"]):
+            raise CommandError(f"--{added.name} goes with --encoding and --dry-run only.")
+        study = find_study(options["study"], uses=MORE.extra_of(added.name) if added else "")
         path: Path = options["file"]
         try:
             file = replace(file_at(path), encoding=options["encoding"])
@@ -54,16 +60,19 @@ class Command(BaseCommand):
         try:
             file = file.once()
             with progress_bar(sys.stderr, total=file.count_lines(), label=path.name) as bar:
-                result = import_annotations(
-                    study_id=study.pk,
-                    file=file,
-                    format=options["format"],
-                    dry_run=options["dry_run"],
-                    skip_faulty=options["skip_faulty"],
-                    scale=options["scale"],
-                    on_row=bar.update,
+                common = {"study_id": study.pk, "file": file, "dry_run": options["dry_run"]}
+                common["on_row"] = bar.update
+                result = (
+                    added.read(**common)
+                    if added
+                    else import_annotations(
+                        **common,
+                        format=options["format"],
+                        skip_faulty=options["skip_faulty"],
+                        scale=options["scale"],
+                    )
                 )
-        except Refused as error:
+        except (Refused, StudyError) as error:
             raise CommandError(f"{path}: {error}") from error
         prefix = "Nothing was stored. Without --dry-run: " if options["dry_run"] else ""
         self.stdout.write(f"{prefix}{result}")

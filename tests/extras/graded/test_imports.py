@@ -34,7 +34,7 @@ def test_one_file_has_answers_and_their_grades(study, tmp_path, capsys):
     call_command("import_annotations", study.slug, file)
 
     for _ in range(2):
-        call_command("import_grades", study.slug, file)
+        call_command("import_annotations", study.slug, file, "--grades")
 
     assert "imported: 0; there already: 3." in capsys.readouterr().out
     found = Grades.objects.order_by("pk").values_list(
@@ -67,7 +67,7 @@ def test_a_file_with_a_fault_is_refused_whole(study, tmp_path, row, words):
     file = write(tmp_path / "g.csv", study, "ann,{1},r2,9,1,1,2,r2,", row)
 
     with pytest.raises(CommandError, match=f"(?s){words}"):
-        call_command("import_grades", study.slug, file)
+        call_command("import_annotations", study.slug, file, "--grades")
 
     assert not Grades.objects.exists()
 
@@ -75,13 +75,13 @@ def test_a_file_with_a_fault_is_refused_whole(study, tmp_path, row, words):
 def test_grades_do_not_change_and_need_questions(study, tmp_path):
     first = write(tmp_path / "a.csv", study, "ann,{0},r1,80,3,,,,")
     call_command("import_annotations", study.slug, first)
-    call_command("import_grades", study.slug, first)
+    call_command("import_annotations", study.slug, first, "--grades")
     other = write(tmp_path / "b.csv", study, "ann,{0},r1,80,2,,,,")
 
     with pytest.raises(CommandError, match="already has other grades"):
-        call_command("import_grades", study.slug, other)
+        call_command("import_annotations", study.slug, other, "--grades")
     with pytest.raises(CommandError, match="does not say which grades"):
-        call_command("import_grades", make_graded_study(asked=NOTHING).slug, first)
+        call_command("import_annotations", make_graded_study(asked=NOTHING).slug, first, "--grades")
     with pytest.raises(CommandError, match="cannot be read"):
-        call_command("import_grades", make_study().slug, tmp_path / "none.csv")
+        call_command("import_annotations", make_study().slug, tmp_path / "none.csv", "--grades")
     assert Grades.objects.get().strength == 3

@@ -156,7 +156,7 @@ def test_the_same_file_again_stores_nothing_and_prompts_without_profile_have_a_t
     out = io.StringIO()
 
     for _ in range(2):
-        call_command("import_protocol", study.slug, str(path), stdout=out)
+        call_command("import_wording", study.slug, str(path), "--recover", stdout=out)
 
     [wording] = PromptTemplate.objects.filter(study=study)
     assert (wording.template, wording.setting) == ("", "standard")
@@ -189,7 +189,7 @@ def test_rows_that_disagree_are_named_and_nothing_is_stored(tmp_path, change, me
     study = study_of(path)
 
     with pytest.raises(CommandError, match=message):
-        call_command("import_protocol", study.slug, str(path))
+        call_command("import_wording", study.slug, str(path), "--recover")
 
     assert not PromptTemplate.objects.exists()
 
@@ -200,7 +200,7 @@ def test_a_study_with_some_of_the_items_proves_those(tmp_path):
     study = study_of(written(tmp_path, released()[:3], "prism_all_features_z.jsonl"))
     out = io.StringIO()
 
-    call_command("import_protocol", study.slug, str(path), stdout=out)
+    call_command("import_wording", study.slug, str(path), "--recover", stdout=out)
 
     assert "rebuilds all 7 prompts byte for byte, 3 of them from the items" in out.getvalue()
 
@@ -211,14 +211,14 @@ def test_a_study_without_the_items_or_with_other_profiles_is_refused(tmp_path):
     study = make_study()
 
     with pytest.raises(CommandError, match="has none of the items of this file"):
-        call_command("import_protocol", study.slug, str(path))
+        call_command("import_wording", study.slug, str(path), "--recover")
     one = [row | {"user_info": "The person is male."} for row in released()]
     for row, old in zip(one, released(), strict=True):
         row["prompt"] = old["prompt"].replace(old["user_info"], "The person is male.")
     fewer = written(tmp_path, one, "prism_all_features_w.jsonl")
     other = study_of(path, "other")
     with pytest.raises(CommandError, match="Line 1: the prompt shows another profile"):
-        call_command("import_protocol", other.slug, str(fewer))
+        call_command("import_wording", other.slug, str(fewer), "--recover")
 
 
 @pytest.mark.django_db
@@ -228,7 +228,7 @@ def test_a_file_without_prompts_is_refused(tmp_path):
     study_of(written(tmp_path, released()))
 
     with pytest.raises(CommandError, match="do not contain the texts"):
-        call_command("import_protocol", "released", str(path))
+        call_command("import_wording", "released", str(path), "--recover")
 
 
 @pytest.mark.django_db(transaction=True)
