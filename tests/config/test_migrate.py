@@ -103,7 +103,7 @@ def test_a_command_whose_database_is_away_says_so(tmp_path):
 @pytest.mark.sqlite
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
-    "arguments", [["manage.py", "study", "x", "open"], ["-m", "config.migrate"]]
+    "arguments", [["manage.py", "study_state", "x", "open"], ["-m", "config.migrate"]]
 )
 def test_an_unreadable_setting_is_reported_without_a_traceback(tmp_path, arguments):
     failed = python(tmp_path, *arguments, DEBUG="maybe")

@@ -1,4 +1,4 @@
-"""create_study, study and import_items, by their contract."""
+"""create_study, study_state and import_items, by their contract."""
 
 import json
 
@@ -99,20 +99,20 @@ def test_create_study_can_name_its_owner():
     assert Membership.objects.get().role == "owner"
 
 
-def test_study_changes_the_state_and_says_why_it_cannot(capsys):
+def test_study_state_changes_the_state_and_says_why_it_cannot(capsys):
     study = make_study(slug="one", state="draft")
 
-    run("study", "one", "open")
-    run("study", "one", "open")
+    run("study_state", "one", "open")
+    run("study_state", "one", "open")
     study.refresh_from_db()
 
     assert study.state == "open"
     assert "“one” is open." in capsys.readouterr().out
     make_study(slug="new", state="draft")
     with pytest.raises(CommandError, match="draft cannot become paused"):
-        run("study", "new", "paused")
+        run("study_state", "new", "paused")
     with pytest.raises(CommandError, match="There is no study “three”"):
-        run("study", "three", "open")
+        run("study_state", "three", "open")
 
 
 def test_import_items_creates_checks_and_repeats(items, capsys):

@@ -120,7 +120,7 @@ def test_an_unknown_name_is_refused_with_the_list(client, study):
         with pytest.raises(
             CommandError, match=r"^There is no extra “certificate”\. Use names of: a"
         ):
-            call_command("study", "one", option, "certificate")
+            call_command("extras", "one", option, "certificate")
     with pytest.raises(CommandError, match="There is no extra “certificate”"):
         call_command("create_study", "two", "--extra", "certificate")
     study.refresh_from_db()
@@ -128,8 +128,8 @@ def test_an_unknown_name_is_refused_with_the_list(client, study):
 
 
 def test_commands_turn_on_and_off_and_list(study, capsys):
-    call_command("study", "one", "--on", "rules", "--on", "graded")
-    call_command("study", "one", "--off", "graded")
+    call_command("extras", "one", "--on", "rules", "--on", "graded")
+    call_command("extras", "one", "--off", "graded")
 
     study.refresh_from_db()
     assert study.extras == ["rules"]
@@ -238,14 +238,14 @@ def test_names_of_earlier_versions_are_those_of_today(merged, study):
     study.clean_extras()
 
     assert study.extras == ["certificates", "documents"]
-    call_command("study", "one", "--on", "prints")
+    call_command("extras", "one", "--on", "prints")
     assert Study.objects.get(slug="one").extras == ["documents"]
-    call_command("study", "one", "--off", "prints")
+    call_command("extras", "one", "--off", "prints")
     assert Study.objects.get(slug="one").extras == []
 
 
 def test_an_extra_under_its_former_name_was_turned_on_when_the_log_says(merged, study):
-    call_command("study", "one", "--on", "documents")
+    call_command("extras", "one", "--on", "documents")
     row = StudyLog.objects.get(event=settings_service.SETTINGS_CHANGED)
     row.detail["after"]["extras"] = ["prints"]
     row.save()

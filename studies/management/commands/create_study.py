@@ -46,7 +46,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="NAME",
-            help="a design or analysis that is on; repeatable (manage.py study STUDY lists them)",
+            help="a design or analysis that is on; repeatable (manage.py extras STUDY lists them)",
         )
         parser.add_argument("--draft", action="store_true", help="keep the study a draft")
         parser.add_argument(

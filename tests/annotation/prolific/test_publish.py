@@ -282,7 +282,7 @@ def test_a_study_that_is_still_publishing_is_reported(study, row, prolific, monk
 
 
 def test_the_command_says_what_it_did_on_prolific(study, row, capsys):
-    call_command("study", study.slug, "paused")
+    call_command("study_state", study.slug, "paused")
 
     assert "Recruiting on Prolific was paused too." in capsys.readouterr().out
 

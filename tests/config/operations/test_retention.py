@@ -192,11 +192,11 @@ def test_purge_asks_for_the_name(study, monkeypatch):
     assert Study.objects.exists()
 
 
-def test_purging_identities_names_backups_too(study):
+def test_purge_identities_names_backups_too(study):
     Study.objects.update(created_at=timezone.now() - dt.timedelta(days=20))
     make_backup(10)
     out = StringIO()
 
-    call_command("purge", "s", "--identities", stdout=out)
+    call_command("purge_identities", "s", stdout=out)
 
     assert "1 backup was made here" in out.getvalue()
