@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("judging", "0002_judge_test_problem"),
-        ("studies", "0006_names_of_merged_extras"),
+        ("studies", "0005_media_belongs_to_an_extra"),
     ]
 
     operations = [_extras.turn_on("judge_models", _with_decisions)]
