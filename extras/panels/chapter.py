@@ -156,7 +156,13 @@ class PanelsSection(Section):
             yield tests_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        for entry in report["panels"]["tests"] if self.is_needed(report) else ():
+        if not self.is_needed(report):
+            return
+        people = (f"{group['name']} {group['people']:,}" for group in report["panels"]["groups"])
+        yield Sentence.of(
+            "methods", f"Annotators by the panel that sent them: {', '.join(people)}."
+        )
+        for entry in report["panels"]["tests"]:
             yield Sentence.of("finding", _in_words(report, entry))
 
 

@@ -106,10 +106,14 @@ class PanelForm(forms.ModelForm):
         self._check_parameters()
         for name in KINDS_OF_ENDING:
             address = (cleaned.get(name) or "").strip()
-            if address and self.kind.unfilled:
-                address = re.sub(rf"={self.kind.unfilled}\Z", "={person}", address)
+            if address and self.kind.person_mark:
+                address = re.sub(rf"={self.kind.person_mark}\Z", "={person}", address)
             if address and (fault := fault_of(address, self.kind)):
                 self.add_error(name, fault)
+            elif self.kind.unfilled and self.kind.unfilled in address:
+                self.add_error(
+                    name, f"Replace {self.kind.unfilled} by the value of your own project."
+                )
             cleaned[name] = address
         if cleaned.get("signature"):
             if not cleaned.get("signature_parameter"):

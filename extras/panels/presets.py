@@ -41,6 +41,7 @@ class Preset:
     signature: str = ""
     signature_parameter: str = ""
     unfilled: str = ""
+    person_mark: str = ""
     shared_ids: bool = False
 
     def allows(self, host: str) -> bool:

@@ -20,6 +20,10 @@ OWN = {
         kind: f"https://lab.qualtrics.com/jfe/form/SV_{kind}?ResponseID={{person}}"
         for kind in ("complete", "screened_out", "over_quota", "failed", "withdrew")
     },
+    "cint": {
+        kind: address.replace("PROJECT-TOKEN", "5e6f-1a2b")
+        for kind, address in presets()["cint"].addresses.items()
+    },
     "generic": {
         kind: f"https://panel.example.org/{kind}?pid={{person}}"
         for kind in ("complete", "screened_out", "over_quota", "failed", "withdrew")

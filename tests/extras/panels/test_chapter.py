@@ -3,6 +3,7 @@
 import pytest
 
 from analysis.data.dataset import load_dataset
+from extras.panels.chapter import CHAPTER
 from extras.panels.models import Panel, PanelPerson
 from extras.panels.reader import PanelsOfPeople
 from tests.analysis.builders import answer, make_rater
@@ -54,6 +55,14 @@ def test_panels_that_differ_are_named_with_their_shares_and_a_test(study):
     assert accuracy["p_holm"] <= 0.01
     assert accuracy["people"] == 16
     assert 0 < agreement["p_holm"] <= 1
+    assert [sentence.place for sentence in CHAPTER.sentences(report)] == [
+        "methods",
+        "finding",
+        "finding",
+    ]
+    methods, finding, _ = (str(sentence.text) for sentence in CHAPTER.sentences(report))
+    assert "MTurk 8, SONA 8" in methods
+    assert "Panels differ in accuracy: from 50.0 % (SONA) to 100.0 % (MTurk; 2 panels" in finding
     assert "panels" in {kind["kind"] for kind in report["claims_tested"]["kinds"]}
 
 

@@ -9,7 +9,7 @@ from extras.panels.differences import (
     person_scores,
 )
 
-STUDIES = 400
+STUDIES = 2000
 
 
 def simulated_study(rng: np.random.Generator, *, better: float, sizes=(30, 12)):
@@ -46,8 +46,8 @@ def test_panels_that_do_not_differ_are_said_to_in_one_study_of_twenty(measure):
 
     alarms = sum(p_of(rng, measure, better=0.0) <= 0.05 for _ in range(STUDIES))
 
-    # 20 are expected; 30 is the 99 % quantile.
-    assert alarms <= 30
+    # 100 are expected; 123 is the 99 % quantile.
+    assert alarms <= 123
 
 
 @pytest.mark.slow

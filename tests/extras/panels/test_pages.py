@@ -88,6 +88,7 @@ def test_editors_see_panels_and_cannot_change_them(study, panel):
         ("sona", "https://sona-systems.com.evil.example/", "is not a host of SONA"),
         ("sona", "https://evilsona-systems.com/", "is not a host of SONA"),
         ("lucid", "https://samplicio.us@evil.example/", "Use the host alone"),
+        ("cint", "https://s.cint.com/Survey/QuotaFull?ProjectToken=PROJECT-TOKEN", "Replace PROJ"),
         ("generic", "http://panel.example.org/", "Begin with https://"),
         ("generic", "javascript:alert(1)", "Begin with https://"),
         ("generic", "//panel.example.org/", "Begin with https://"),

@@ -17,7 +17,9 @@ from extras.panels.models import PanelPerson, PaymentFile
 from extras.panels.paying import money_by_panel, money_of, write_payment_file
 from studies.errors import StudyError
 from studies.services.whole_studies import delete_study
+from tests.extras.panels.builders import make_panel
 from tests.factories import finish, make_annotator, make_study, sign_in, walk_in
+from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
 
@@ -289,3 +291,16 @@ def test_the_exported_table_names_panels_and_has_no_ids(panel):
     }
     assert all({*row} == {column.name for column in COLUMNS} for row in rows_of_people)
     assert "SECRET" not in str(rows_of_people)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_presses_at_once_put_nobody_into_two_files():
+    study = make_study(entry="list")
+    panel = make_panel(study, "mturk")
+    for number in range(4):
+        finished(panel, f"A{number}")
+
+    errors = run_together(lambda _: write_payment_file(panel=panel), [1, 2, 3])
+
+    assert [str(error)[:23] for error in errors] == ["Nobody is owed pay now."] * 2
+    assert PaymentFile.objects.get().lines.count() == 4
