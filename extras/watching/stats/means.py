@@ -230,7 +230,7 @@ def _money(looks: Sequence[FloatArray], means: FloatArray) -> FloatArray:
         )
         logs = np.log(1 - _STAKES + _STAKES * ratio[:, :, None])
     # Who has lost everything, or has proof, is so far away that more values change nothing.
-    logs = np.clip(logs, -_BEYOND, _BEYOND).reshape(distinct.size, -1)
+    logs = np.clip(logs, -_BEYOND, _BEYOND).reshape(distinct.size, means.size * _STAKES.size)
     money = counts @ logs
     return np.asarray(money.reshape(len(looks), means.size, _STAKES.size), dtype=np.float64)
 
