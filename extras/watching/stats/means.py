@@ -15,6 +15,7 @@ _MEANS = np.unique(np.concatenate([_NEAR_0, 1 - _NEAR_0, np.linspace(0, 1, 401)]
 _STAKES = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0])
 # The evidence, as a log, that the stakes on a baseline are made for.
 _AIM = 6.0
+_BEYOND = 1e9
 
 
 def rise(baseline: npt.ArrayLike, looks: Sequence[npt.ArrayLike]) -> FloatArray:
@@ -163,8 +164,9 @@ def mean_sequence(
     up, down = (np.zeros((_MEANS.size, _STAKES.size)) for _ in range(2))
     bounds = []
     low, high = 0, _MEANS.size - 1
-    for look in map(_checked, looks):
-        up, down = up + _risen(look), down + _falls(look)
+    values = [_checked(look) for look in looks]
+    for rises, falls in zip(_money(values, _MEANS), _falls(values), strict=True):
+        up, down = up + rises, down + falls
         # A mean that was ruled out once stays ruled out; the next one may still be true.
         below = np.flatnonzero(_log_mean(up) >= limit)
         above = np.flatnonzero(_log_mean(down) >= limit)
@@ -185,7 +187,7 @@ def _checked(values: npt.ArrayLike) -> FloatArray:
 
 def _log_before(values: FloatArray) -> FloatArray:
     """Log evidence of a baseline for a smaller mean, by mean."""
-    money = _log_mean(_falls(values))
+    money = _log_mean(_falls([values])[0])
     if not values.size:
         return money
     enough = _just_below(values.size)
@@ -210,26 +212,27 @@ def _just_below(n: int) -> FloatArray:
     return low
 
 
-def _falls(values: FloatArray) -> FloatArray:
-    """Log money by mean and stake of those who bet on a smaller mean."""
-    return _money(1 - values, 1 - _MEANS)
+def _falls(looks: Sequence[FloatArray]) -> FloatArray:
+    """Log money by look, mean and stake of those who bet on a smaller mean."""
+    return _money([1 - values for values in looks], 1 - _MEANS)
 
 
-def _risen(values: FloatArray) -> FloatArray:
-    """Log money by mean and stake of those who bet on a larger mean."""
-    return _money(values, _MEANS)
-
-
-def _money(values: FloatArray, means: FloatArray) -> FloatArray:
-    distinct, counts = np.unique(values, return_counts=True)
+def _money(looks: Sequence[FloatArray], means: FloatArray) -> FloatArray:
+    """Log money by look, mean and stake of those who bet on a mean above each of `means`."""
+    distinct, place = np.unique(np.concatenate([[], *looks]), return_inverse=True)
+    sizes = [values.size for values in looks]
+    counts = np.zeros((len(looks), distinct.size))
+    np.add.at(counts, (np.repeat(np.arange(len(looks)), sizes), place), 1)
     # A mean of 0 contradicts every larger value, and says nothing about values of 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(
             means > 0, distinct[:, None] / means, np.where(distinct[:, None] > 0, np.inf, 1.0)
         )
-        factors = 1 - _STAKES + _STAKES * ratio[:, :, None]
-        logs = np.log(factors)
-    return np.asarray(np.tensordot(counts, logs, axes=1), dtype=np.float64)
+        logs = np.log(1 - _STAKES + _STAKES * ratio[:, :, None])
+    # Who has lost everything, or has proof, is so far away that more values change nothing.
+    logs = np.clip(logs, -_BEYOND, _BEYOND).reshape(distinct.size, means.size * _STAKES.size)
+    money = counts @ logs
+    return np.asarray(money.reshape(len(looks), means.size, _STAKES.size), dtype=np.float64)
 
 
 def _rises(looks: Sequence[FloatArray]) -> list[FloatArray]:
@@ -237,10 +240,10 @@ def _rises(looks: Sequence[FloatArray]) -> list[FloatArray]:
     begun = np.full((_MEANS.size, _STAKES.size), -np.inf)
     after, number = [], 0
     evidence = np.zeros(_MEANS.size)
-    for values in looks:
+    for values, gain in zip(looks, _money(looks, _MEANS), strict=True):
         if values.size:
             number += 1
-            begun = np.logaddexp(begun, -np.log(2 * number * (number + 1))) + _risen(values)
+            begun = np.logaddexp(begun, -np.log(2 * number * (number + 1))) + gain
             kept = 0.5 + 0.5 / (number + 1)
             evidence = np.logaddexp(_log_mean(begun), np.log(kept))
         after.append(evidence)
