@@ -516,7 +516,7 @@ def rivals_of(report: ReportJson) -> list[ReportJson]:
         for index in competitors(report["judges"])
         if index != best
     )
-    return [each for each in others if each["p"] is not None]
+    return [rival for rival in others if rival["p"] is not None]
 
 
 def _more_in_words(
