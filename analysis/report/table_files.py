@@ -5,7 +5,7 @@ import json
 import textwrap
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
@@ -118,12 +118,22 @@ def to_tex(table: Table) -> str:
     if table.groups:
         spans = (rf"\multicolumn{{{n}}}{{c}}{{{tex(group)}}}" for group, n in table.groups)
         lines.append(" & ".join(spans) + r" \\")
+        lines.append(" ".join(_rules(table.groups)))
     lines.append(" & ".join(tex(column.heading) for column in table.columns) + r" \\")
     lines.append(r"\midrule")
     for row in table.each_row():
         lines.append(" & ".join(map(_tex_cell, row)) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", ""]
     return "\n".join(lines)
+
+
+def _rules(groups: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """A rule under the head of each group, apart from the next."""
+    last = 0
+    for group, n in groups:
+        first, last = last + 1, last + n
+        if group:
+            yield rf"\cmidrule(lr){{{first}-{last}}}"
 
 
 def to_document(tables: Sequence[Table]) -> str:

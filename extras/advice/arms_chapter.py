@@ -18,7 +18,7 @@ from analysis.stats.comparison.general_difference import (
     GeneralDifference,
     detectable_difference,
 )
-from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.multiplicity import holm, left_by_holm
 from analysis.stats.core.results import BoolArray, FloatArray
 from extras.advice.answers_before import Advised
 from extras.advice.arguing import SOURCE
@@ -68,7 +68,8 @@ def arms(study: ReportedStudy) -> Json:
     raters = [people, *(rater for run, rater in judged if run.run in given.runs)]
     entries = [_entry(rater, source["arms"], margin) for rater in raters]
     tests = [each for _, tests in entries for each in tests]
-    adjusted = iter(holm([difference.p for _, difference in tests]))
+    ps = holm([difference.p for _, difference in tests])
+    adjusted, left = iter(ps), iter(left_by_holm(ps))
     for _, tests in entries:
         for entry, difference in tests:
             why = difference.interval_reason or difference.reason
@@ -76,7 +77,7 @@ def arms(study: ReportedStudy) -> Json:
             put(
                 entry,
                 "detectable",
-                number(detectable_difference(difference)),
+                number(detectable_difference(difference, among=next(left))),
                 why or "no_variation",
             )
     runs = [run for run in study.data.runs if run.run in given.runs]

@@ -29,8 +29,9 @@ FIGURES = (
     ("risk_coverage", "certainty_curves", "position"),
     ("histograms", "reliability"),
 )
-# Panels in a row, and the pixels of a figure that has half or all of the page's width.
-IN_A_ROW, HALF, WIDE = 3, 430, 900
+# Panels in a row, by their number, so that no row is half empty; and the pixels of a figure that
+# has half or all of the page's width.
+IN_A_ROW, MOST_IN_A_ROW, HALF, WIDE = {4: 2}, 3, 430, 900
 # A figure of half the width is this high at most with its key, so that letters need not shrink.
 HIGHEST, KEY_LINE = 330, 22
 MOST_RUNS, MOST_PANELS, MOST_ROWS, MOST_SIDES = 5, 6, 6, 4
@@ -79,18 +80,20 @@ def _pictures(
     report: Mapping[str, Any], figures: Mapping[str, Figure], folder: Path
 ) -> Iterator[PaperPicture]:
     title = "Simulated data" if report["study"]["simulated"] else ""
-    for group in FIGURES:
-        name = next((one for one in group if one in figures), "")
-        if not name:
-            continue
-        is_wide = group is FIGURES[-1]
+    chosen = [next((one for one in group if one in figures), "") for group in FIGURES]
+    *halves, wide = chosen
+    # A figure that would have half a row to itself takes all of it.
+    alone = [name for name in halves if name] if halves.count("") == len(halves) - 1 else []
+    for name in filter(None, chosen):
+        is_wide = name in (wide, *alone)
         whole = figures[name]
-        columns, width = (IN_A_ROW, WIDE) if is_wide else (1, HALF)
         kept = whole.panels[:MOST_PANELS]
-        if not is_wide:
+        columns = IN_A_ROW.get(len(kept), MOST_IN_A_ROW) if name == wide else 1
+        if name != wide:
             high = HIGHEST - KEY_LINE * len(whole.key)
             kept = [_at_most(high, panel) for panel in kept]
         figure = replace(whole, panels=kept)
+        width = WIDE if is_wide else HALF
         write_picture(figure, folder, columns=columns, width=width, title=title)
         svg = (folder / f"{name}.svg").read_bytes()
         address = f"data:image/svg+xml,{quote(svg, safe=_UNQUOTED)}"
@@ -123,7 +126,7 @@ def _tables(report: Mapping[str, Any], tables: Mapping[str, Table]) -> Iterator[
     names = run_names(report)
     whole = {"People", *(names[index] for index in whole_runs(report))}
     for name in ("table_a", "table_b"):
-        if name not in tables:
+        if name not in tables or not any(_says_much(cells) for cells in tables[name].cells):
             continue
         table = tables[name]
         sides = list(dict.fromkeys(c.group for c in table.columns if c.group))[:MOST_SIDES]

@@ -34,7 +34,7 @@ from analysis.stats.comparison.general_difference import (
     detectable_difference,
     general_difference,
 )
-from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.multiplicity import holm, left_by_holm
 from analysis.stats.core.results import BoolArray, FloatArray
 from analysis.stats.core.shared_variance import Sharing
 from extras.personas.chapter import Twins
@@ -139,11 +139,13 @@ def _signal(study: ReportedStudy, twins: Twins, source: Mapping[str, Any]) -> Js
     gains = holm([each.p for each in gain])
     none = holm([each.p_equivalence for each in gain])
     entries = []
-    for (entry, each), p, p_none in zip(found, gains, none, strict=True):
+    left = left_by_holm(gains)
+    for (entry, each), p, p_none, among in zip(found, gains, none, left, strict=True):
         why = each.interval_reason or each.reason
         put(entry["gain"], "p_holm", number(p), why)
         put(entry["gain"], "p_none", number(p_none), why)
-        put(entry, "detectable", number(detectable_difference(each)), why or "no_variation")
+        detectable = detectable_difference(each, among=among)
+        put(entry, "detectable", number(detectable), why or "no_variation")
         entries.append(entry)
     judges = [
         identity(run) | entry for run, entry in zip(study.data.runs, entries[1:], strict=True)

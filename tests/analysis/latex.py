@@ -4,7 +4,7 @@ import re
 
 COMMANDS = set(
     (
-        "begin end toprule midrule bottomrule multicolumn textit textbf textbackslash "
+        "begin end toprule midrule cmidrule bottomrule multicolumn textit textbf textbackslash "
         "textasciitilde textasciicircum textless textgreater textbar textquotedbl quotedblbase "
         "ldots geq leq times pm rightarrow alpha varepsilon kappa rho tau omega documentclass "
         "usepackage setlength parindent newcommand fitted resizebox ifdim width linewidth else fi "
@@ -54,7 +54,7 @@ def rows(text: str) -> list[list[str]]:
     body = text.split("\\toprule\n")[1].split("\\bottomrule")[0]
     found = []
     for line in body.splitlines():
-        if line == r"\midrule":
+        if line == r"\midrule" or line.startswith(r"\cmidrule"):
             continue
         if not line.endswith(r" \\"):
             raise BadLatex(f"the row does not end: {line}")

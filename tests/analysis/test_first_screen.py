@@ -2,13 +2,16 @@
 
 import datetime
 import random
+from statistics import NormalDist
 
+import numpy as np
 import pytest
 
 from analysis.report.build import all_tables
 from analysis.report.render import render_html
 from analysis.report.verdict.answer import POWER
 from analysis.report.verdict.first_screen import times_more, verdict_of
+from analysis.stats import holm
 from annotation.models import Annotation
 from judging.models import Judgment
 from studies.models import Study
@@ -18,6 +21,7 @@ from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 
+NORMAL = NormalDist()
 DATE = datetime.date(2026, 11, 28)
 
 
@@ -191,8 +195,6 @@ def test_items_of_high_certainty_are_called_different_only_where_they_are(certai
 
 @pytest.mark.parametrize("gap", [0.0, 0.01, 0.02])
 def test_the_advice_on_size_gives_four_of_five_tests_of_equivalence(gap):
-    from statistics import NormalDist
-
     normal, margin, se = NormalDist(), 0.05, 0.04
     found = {"value": gap, "se": se, "margin": margin, "family": 1}
 
@@ -204,6 +206,31 @@ def test_the_advice_on_size_gives_four_of_five_tests_of_equivalence(gap):
     )
     finds = normal.cdf(gap / shrunk - normal.inv_cdf(0.975))
     assert max(passes, finds) == pytest.approx(POWER, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "least", "most"),
+    [
+        ((-0.03, -0.12, -0.15, -0.2), 0.65, 0.72),  # Holm's method rejects the others first
+        ((-0.03, -0.12, -0.03, -0.03), 0.7, 0.9),
+        ((-0.03, -0.03, -0.03, -0.03), 0.75, 0.95),
+        ((-0.03, 0.0, 0.0, 0.0), 0.98, 1.02),  # it never does
+    ],
+)
+def test_the_advice_on_size_with_several_judges_gives_four_of_five_tests_by_holm(gaps, least, most):
+    found = [{"value": gap, "se": 0.02, "margin": 0.001, "family": 4, "p": 0.5} for gap in gaps]
+    by_bonferroni = ((NORMAL.inv_cdf(1 - 0.05 / 8) + NORMAL.inv_cdf(0.8)) * 0.02 / 0.03) ** 2
+
+    factor, finding = times_more(found[0], found[1:])
+
+    assert finding == "different"
+    assert least <= factor / by_bonferroni <= most
+    # Studies of that size; the judges are compared with the same people.
+    rng = np.random.default_rng(2)
+    noise = (rng.normal(size=(3000, 4)) + rng.normal(size=(3000, 1))) / 2**0.5
+    z = np.array(gaps) * factor**0.5 / 0.02 + noise
+    held = [(holm([2 * NORMAL.cdf(-abs(one)) for one in study])[0] or 0) <= 0.05 for study in z]
+    assert np.mean(held) == pytest.approx(POWER, abs=0.02)
 
 
 def test_both_shares_of_a_side_are_over_the_same_answers():

@@ -36,6 +36,9 @@ def test_every_table_is_latex_that_a_parser_accepts(tables):
         latex.check(text)
         head = 2 if table.groups else 1
         assert len(latex.rows(text)) == head + len(table.rows), table.name
+    [table_a] = [to_tex(table) for table in tables if table.name == "table_a"]
+    assert r"\multicolumn{2}{c}{" in table_a
+    assert "\\cmidrule(lr){2-3} \\cmidrule(lr){4-5}" in table_a
     document = to_document(tables)
     latex.check(document)
     assert r"\input{table_a.tex}" in document

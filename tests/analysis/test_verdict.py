@@ -17,6 +17,7 @@ from analysis.report.verdict.answer import POWER, answer_of, headline_run
 from analysis.report.verdict.first_screen import (
     CAVEATS,
     labels_needed,
+    rivals_of,
     rounded,
     sensitivity_of,
     settling_of,
@@ -227,7 +228,7 @@ def test_labels_needed_follow_the_advice(report):
     difference = difference_of(report) | {"value": 0.02, "se": 0.02, "too_few": []}
     difference_of(report).update(difference)
 
-    factor, _ = times_more(difference)
+    factor, _ = times_more(difference, rivals_of(report))
 
     expected = report["human"]["answers"] * (factor - 1)
     assert expected <= labels_needed(report) <= expected * 1.1
@@ -401,7 +402,7 @@ def test_advice_grows_the_items_of_the_study_and_its_people_in_step(report):
     difference = difference_of(report)
     difference |= {"value": 0.02, "se": 0.02, "too_few": [], "n": 400}
 
-    factor, _ = times_more(difference)
+    factor, _ = times_more(difference, rivals_of(report))
     words = settling_of(report)
 
     items = rounded(report["inputs"]["items"] * (factor - 1))

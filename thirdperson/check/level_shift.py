@@ -23,18 +23,18 @@ class LevelShift:
     `p` is adjusted for the number of judges, `width` the difference of the ends of the scale.
     """
 
-    found: GeneralDifference
+    gap: GeneralDifference
     p: float | None
     width: float
     is_steps: bool
 
     @property
     def value(self) -> float | None:
-        return None if self.found.value is None else self.found.value * self.width
+        return None if self.gap.value is None else self.gap.value * self.width
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        interval = self.found.interval
+        interval = self.gap.interval
         if interval is None:
             return None
         return interval.low * self.width, interval.high * self.width
@@ -58,7 +58,7 @@ class LevelShift:
         return (
             f"{judge} labels {figure(abs(self.value), '.2f')}{unit} {way} than people on average "
             f"(95\u00a0% CI {figure(low, '.2f')} to {figure(high, '.2f')}, "
-            f"{number_of(self.found.n, 'item')}), on a scale that is "
+            f"{number_of(self.gap.n, 'item')}), on a scale that is "
             f"{figure(self.width, 'g')}{unit} wide. Agreement hardly shows this."
         )
 
@@ -84,9 +84,9 @@ def level_shifts(table: ScaleTable, *, these_people: bool) -> Mapping[str, Level
         )
         for judge, choice in table.judges.items()
     }
-    adjusted = holm([found.p for found in tests.values()])
+    adjusted = holm([gap.p for gap in tests.values()])
     is_steps = table.scale.level == "ordinal"
     return {
-        judge: LevelShift(found, p, width, is_steps)
-        for (judge, found), p in zip(tests.items(), adjusted, strict=True)
+        judge: LevelShift(gap, p, width, is_steps)
+        for (judge, gap), p in zip(tests.items(), adjusted, strict=True)
     }

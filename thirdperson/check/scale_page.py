@@ -320,8 +320,8 @@ def _shift_json(shift: LevelShift) -> dict[str, Any]:
         "value": shift.value,
         "ci": shift.ends and list(shift.ends),
         "p": shift.p,
-        "items": shift.found.n,
-        "reason": shift.found.reason or shift.found.interval_reason,
+        "items": shift.gap.n,
+        "reason": shift.gap.reason or shift.gap.interval_reason,
     }
 
 

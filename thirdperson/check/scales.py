@@ -31,6 +31,7 @@ from analysis.stats import (
     weighted_kappa,
 )
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
+from analysis.stats.core.multiplicity import left_by_holm
 from analysis.stats.core.results import IntArray, Trust
 from thirdperson.check.labels import LabelTable
 from thirdperson.check.level_shift import LevelShift, level_shifts
@@ -155,12 +156,13 @@ def _verdicts(table: ScaleTable, options: Namespace) -> list[ScaleVerdict]:
         lambda judge, alpha: _lost_at_most(tested(table.judges[judge], 1 - 2 * alpha)),
     )
     shifts = level_shifts(table, these_people=these_people)
+    adjusted = holm([*ps.values()])
     verdicts = [
         replace(
-            _verdict(table, judge, tests[judge], p, right.get(judge), holds_from.get(judge)),
+            _verdict(table, judge, tests[judge], p, right.get(judge), holds_from.get(judge), among),
             shift=shifts.get(judge),
         )
-        for judge, p in zip(ps, holm([*ps.values()]), strict=True)
+        for judge, p, among in zip(ps, adjusted, left_by_holm(adjusted), strict=True)
     ]
     best_first = (Trust.TRUSTED, Trust.INCONCLUSIVE, Trust.NOT_TRUSTED)
 
@@ -184,6 +186,7 @@ def _verdict(
     p: float | None,
     right: RightLabels | None,
     holds_from: float | None,
+    among: int,
 ) -> ScaleVerdict:
     trust, why = _decided(found, p)
     settled = trust is not Trust.INCONCLUSIVE
@@ -205,7 +208,7 @@ def _verdict(
         else None,
         kappa=_mean_of(_with_people(table, choice)),
         classes=class_agreement(reference, choice, n_options=len(table.scale.names)),
-        labels_needed=0 if settled else _more(found, why, table.votes.n),
+        labels_needed=0 if settled else _more(found, why, table.votes.n, among),
         right=right,
         shift=None,
     )
@@ -295,8 +298,11 @@ def _lost_at_most(found: PooledReplacement) -> float:
     return max(end.high for end in ends if end)
 
 
-def _more(found: PooledReplacement, why: str, labels: int) -> int | None:
-    """Labels still needed if the observed shares are true and everything grows together."""
+def _more(found: PooledReplacement, why: str, labels: int, among: int) -> int | None:
+    """Labels still needed if the observed shares are true and everything grows together.
+
+    A yes shares its level among the judges that Holm's method does not accept before.
+    """
     if why == "rare_label" and found.rarest:
         return math.ceil(labels * (FEWEST_OF_A_LABEL / found.rarest - 1))
     if why:
@@ -305,7 +311,8 @@ def _more(found: PooledReplacement, why: str, labels: int) -> int | None:
     if not gap or not se:
         return None
     quantile = NormalDist().inv_cdf
-    times = ((quantile(1 - (LEVEL if gap > 0 else LEVEL / 2)) + quantile(POWER)) * se / gap) ** 2
+    level = LEVEL / among if gap > 0 else LEVEL / 2
+    times = ((quantile(1 - level) + quantile(POWER)) * se / gap) ** 2
     return math.ceil(labels * max(times - 1, 0.1)) if times < 1000 else None
 
 

@@ -56,7 +56,7 @@ class ReportClaim:
 
 
 def what_was_found(report: ReportJson) -> Table:
-    asked, main, tested = _whom(report), list(_main(report)), list(_tested(report))
+    asked, main, tested = _judge_asked_about(report), list(_main(report)), list(_tested(report))
     # The answers of the first screen, then the judge asked about, people, and other judges.
     order = {asked: 0, MAJORITY: 1, SINGLE: 1}
     tested.sort(key=lambda one: order.get(one.who, 2))
@@ -106,7 +106,7 @@ def _row(words: str, one: ReportClaim) -> list[Any]:
     return [words, *measured(one.value, one.ends, one.unit), str(one.of)]
 
 
-def _whom(report: ReportJson) -> str:
+def _judge_asked_about(report: ReportJson) -> str:
     """The judge of the headline, as “judges.0”; people if there is no judge."""
     if "run" in report["headline"]:
         return f"judges.{headline_run(report)}"

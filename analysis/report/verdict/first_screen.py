@@ -4,10 +4,14 @@ It is computed from report.json when a page is rendered, so a report's numbers n
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from statistics import NormalDist
 from typing import Any
+
+import numpy as np
+from scipy import special
 
 from analysis.report.quantities import (
     Name,
@@ -28,7 +32,7 @@ from analysis.report.section import on_in
 from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.position import length_texts
 from analysis.report.sentences import order_words
-from analysis.report.study import one_label, tied_with
+from analysis.report.study import competitors, one_label, tied_with
 from analysis.report.verdict.answer import (
     COPIED,
     POWER,
@@ -46,6 +50,7 @@ from analysis.report.verdict.answer import (
 from analysis.report.verdict.chart import VerdictChart, chart_of
 from analysis.report.words import listed, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
+from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import (
     ANNOTATORS_PER_ANSWER,
     FEW_CLUSTERS,
@@ -313,6 +318,9 @@ def caveats_of(report: ReportJson) -> list[str]:
 
 # Above this multiple of the present size, more data are not realistic advice.
 MOST = 30
+MOST_TIMES = 1e9
+# Studies drawn for the power of Holm's method with several judges.
+DRAWN_STUDIES, DRAWN_SEED = 4_000, 20240701
 
 
 def settling_of(report: ReportJson) -> str:
@@ -500,49 +508,105 @@ def _more(report: ReportJson, factor: float) -> Text:
     )
 
 
-def times_more(difference: Mapping[str, Any]) -> tuple[float, str]:
-    """How many times as much data would settle it if the observed difference is the true one.
+def times_more(
+    difference: Mapping[str, Any], rivals: Sequence[Mapping[str, Any]] = ()
+) -> tuple[float, str]:
+    """How many times as much data would settle it if the observed differences are the true ones.
 
-    With probability `POWER`, a test at 5 % (divided among competing runs) then finds a difference,
-    or finds it inside the margin, whichever needs less. Items, people, personas and questions are
-    assumed to grow together.
+    With probability `POWER`, a test at 5 % then finds a difference, or finds it inside the margin,
+    whichever needs less. Items, people, personas and questions are assumed to grow together. The
+    `rivals` are the differences of the other competing runs, which Holm's method tests with it.
     """
     gap, se, margin = abs(difference["value"]), difference["se"], difference["margin"]
     if not se:
         return math.inf, ""
-    quantile = NormalDist().inv_cdf
-    level = LEVEL / difference["family"]
-    apart = quantile(1 - level / 2) + quantile(POWER)
+    family = [difference, *(rival for rival in rivals if rival["se"])]
     ways = []
     if gap:
-        ways.append(((apart * se / gap) ** 2, "different"))
+        ways.append((_times_until(partial(_finds, family)), "different"))
     if gap < margin:
-        ways.append((_times_until_inside(gap, se, margin, level), "equivalent"))
+        ways.append((_times_until(partial(_finds_inside, family)), "equivalent"))
     return min(ways, default=(math.inf, ""))
 
 
-def _times_until_inside(gap: float, se: float, margin: float, level: float) -> float:
-    """How many times as much data the two one-sided tests need to pass with probability `POWER`."""
-    normal = NormalDist()
-    needed = normal.inv_cdf(1 - level)
-
-    def passes(times: float) -> float:
-        shrunk = se / math.sqrt(times)
-        upper, lower = (margin - gap) / shrunk - needed, (margin + gap) / shrunk - needed
-        return normal.cdf(upper) - normal.cdf(-lower)
-
+def _times_until(power: Callable[[float], float]) -> float:
+    """The least multiple of the data whose power is `POWER`."""
     few, many = 0.0, 1.0
-    while passes(many) < POWER:
+    while power(many) < POWER and many < MOST_TIMES:
         few, many = many, many * 2
-    for _ in range(40):
+    for _ in range(30):
         middle = (few + many) / 2
-        few, many = (few, middle) if passes(middle) >= POWER else (middle, many)
+        few, many = (few, middle) if power(middle) >= POWER else (middle, many)
     return many
 
 
+def _finds(family: Sequence[Mapping[str, Any]], times: float) -> float:
+    """How often a study so many times as large finds the first difference."""
+    gaps, shrunk = _gaps_and_errors(family, times)
+    if len(family) == 1:
+        return NormalDist().cdf(abs(gaps[0]) / shrunk[0] - NormalDist().inv_cdf(1 - LEVEL / 2))
+    estimates = gaps / shrunk + _noise(len(family))
+    return _held(2 * special.ndtr(-np.abs(estimates)))
+
+
+def _finds_inside(family: Sequence[Mapping[str, Any]], times: float) -> float:
+    """How often both one-sided tests of such a study find the first one inside the margin."""
+    gaps, shrunk = _gaps_and_errors(family, times)
+    margin, normal = family[0]["margin"], NormalDist()
+    if len(family) == 1:
+        least = normal.inv_cdf(1 - LEVEL)
+        upper, lower = ((margin + sign * gaps[0]) / shrunk[0] - least for sign in (-1, 1))
+        return normal.cdf(upper) - normal.cdf(-lower)
+    estimates = gaps / shrunk + _noise(len(family))
+    return _held(special.ndtr(np.abs(estimates) - margin / shrunk))
+
+
+def _gaps_and_errors(
+    family: Sequence[Mapping[str, Any]], times: float
+) -> tuple[FloatArray, FloatArray]:
+    gaps, errors = (np.array([one[key] for one in family]) for key in ("value", "se"))
+    return gaps, errors / math.sqrt(times)
+
+
+@cache
+def _noise(n: int) -> FloatArray:
+    """Errors of several runs' differences; half of their variance is that of the same people."""
+    rng = np.random.default_rng(DRAWN_SEED)
+    own, shared = rng.normal(size=(DRAWN_STUDIES, n)), rng.normal(size=(DRAWN_STUDIES, 1))
+    return np.asarray((own + shared) / math.sqrt(2))
+
+
+def _held(ps: FloatArray) -> float:
+    """How often Holm's method rejects the first of several tests, in a row for each study."""
+    order = np.argsort(ps, axis=1)
+    steps = np.take_along_axis(ps, order, axis=1) * np.arange(ps.shape[1], 0, -1)
+    adjusted = np.maximum.accumulate(steps, axis=1)
+    return float((adjusted[order == 0] <= LEVEL).mean())
+
+
+def rivals_of(report: ReportJson) -> list[ReportJson]:
+    """The differences of the other runs that compete with the headline's and have a test."""
+    best = headline_run(report)
+    others = (
+        report["comparison"][index]["difference_general"]
+        for index in competitors(report["judges"])
+        if index != best
+    )
+    return [rival for rival in others if rival["p"] is not None]
+
+
 def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
-    factor, finding = times_more(difference)
+    factor, finding = times_more(difference, rivals_of(report))
     margin = Quantity("margin", None, difference["margin"])
+    shows = clause("a result")
+    if finding == "equivalent":
+        shows = clause("that both are right equally often within {margin} points", margin=margin)
+    elif finding:
+        shows = clause(
+            "that {name} is right {more} often",
+            name=Name(judge_name(report, headline_run(report))),
+            more=Words("more" if difference["value"] > 0 else "less"),
+        )
     if factor > MOST:
         of = items(report, "that both decided", difference["n"])
         size: Text | Words = Words("")
@@ -550,24 +614,18 @@ def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
             total = _planned(rounded(report["inputs"]["items"] * factor))
             size = clause(" (about {total} items)", total=total)
         return say(
-            "More than {most} times as many items and people{size}. First ask whether a difference "
-            "of {gap} points matters to you: a margin wider than {margin} points needs fewer, but "
-            "must be fixed before a new study.",
+            "More than {most} times as many items and people{size}, to show {shows}. First ask "
+            "whether a difference of {gap} points matters to you: a margin wider than {margin} "
+            "points needs fewer, but must be fixed before a new study.",
             most=_planned(MOST),
             size=size,
+            shows=shows,
             gap=Quantity("size", of, difference["value"]),
             margin=margin,
         )
-    shows = clause("both are right equally often within {margin} points", margin=margin)
-    if finding == "different":
-        shows = clause(
-            "{name} is right {more} often",
-            name=Name(judge_name(report, headline_run(report))),
-            more=Words("more" if difference["value"] > 0 else "less"),
-        )
     return say(
         "About {more}, with new personas and questions. If the difference seen here is the true "
-        "one, such a study shows that {shows} four times out of five.",
+        "one, such a study shows {shows} four times out of five.",
         more=_more(report, factor),
         shows=shows,
     )
@@ -607,7 +665,7 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
         return (MIN_COMPARED - difference["n"]) * per_item
     if difference["too_few"]:
         return _until_enough(report, difference)
-    return _more_labels(labels, times_more(difference)[0])
+    return _more_labels(labels, times_more(difference, rivals_of(report))[0])
 
 
 def _until_replaceable(report: Mapping[str, Any]) -> int | None:

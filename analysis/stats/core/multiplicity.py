@@ -71,6 +71,12 @@ def holm(
     return _restore(len(p_values), tested[order], stepped)
 
 
+def left_by_holm(adjusted: Sequence[float | None], level: float = 0.05) -> list[int]:
+    """For each test, how many share the level: itself, and the others that Holm does not reject."""
+    left = [p is not None and p > level for p in adjusted]
+    return [sum(left) + (not own) for own in left]
+
+
 def benjamini_yekutieli(p_values: Sequence[float | None]) -> list[float | None]:
     r"""Adjust p values so that the expected share of false rejections stays below the level.
 

@@ -24,7 +24,8 @@ from analysis.models import Report
 from analysis.report.added_files import MadeReport
 from analysis.report.build import all_figures, all_tables, build_report
 from extras.documents.files import PAPER
-from extras.documents.two_pages import MOST_ROWS
+from extras.documents.pictures import write_picture
+from extras.documents.two_pages import MOST_ROWS, WIDE
 from studies.models import Membership
 from tests.analysis.builders import random_study
 from tests.stored import path_of
@@ -171,3 +172,36 @@ def test_reports_of_several_studies_have_the_articles_tables_with_a_row_for_each
     table = (tmp_path / "article" / "table_1.csv").read_text("utf-8")
     assert "Set 4" in table
     assert "Set 9" in table
+
+
+@pytest.mark.parametrize(
+    ("judges", "truths", "wide"),
+    [
+        (("one", "two"), ("r1", "r2"), {"histograms": 2}),
+        (("one",), ("r1", "r2"), {"histograms": 3}),
+        ((), ("",), {"sheets": 1}),
+    ],
+)
+def test_no_row_of_figures_or_panels_is_half_empty(db, tmp_path, judges, truths, wide):
+    runs = [{"judge": name, "setting": "certainty"} for name in judges]
+    study = random_study(5, n_items=40, truths=truths, runs=runs)
+    data = load_dataset(study.slug)
+    found = build_report(data, seed=1, bootstrap=100)
+    tables, figures = all_tables(found), all_figures(found)
+    for name in () if judges else ("certainty_curves", "position"):
+        figures.pop(name, None)
+
+    with patch("extras.documents.two_pages.write_picture", wraps=write_picture) as drawn:
+        PAPER.write(MadeReport(found, data, tables, figures, date(2026, 11, 27)), tmp_path)
+
+    columns = {
+        call.args[0].name: call.kwargs["columns"]
+        for call in drawn.call_args_list
+        if call.kwargs["width"] == WIDE
+    }
+    assert columns == wide
+    page = (tmp_path / "paper/paper.html").read_text("utf-8")
+    assert page.count('<figure class="wide">') == 1
+    # Tables in which nothing is measured are left out; the others have rules between their groups.
+    assert page.count("<caption>Table ") == (2 if judges else 0)
+    assert page.count('<colgroup class="group" span="2">') == (len(judges) + 1 if judges else 0)

@@ -40,7 +40,7 @@ from analysis.stats.comparison.general_difference import (
 )
 from analysis.stats.comparison.paired import PairedCounts, count_pairs, mcnemar
 from analysis.stats.core.clusters import annotator_blocks
-from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.multiplicity import holm, left_by_holm
 from analysis.stats.core.results import n_distinct
 from analysis.stats.core.shared_variance import Sharing
 
@@ -78,7 +78,9 @@ def add_general(
                 out["asked_of_all"] = len(family)
             if is_fixed:
                 fix_people(entries[index]["difference_general"], study.votes.n_annotators)
-        for index, adjusted, result in zip(family, adjusted_states(found), found, strict=True):
+        states = adjusted_states(found)
+        left = left_by_holm([one.p for one in states])
+        for index, adjusted, result, among in zip(family, states, found, left, strict=True):
             out = entries[index]["difference_general"]
             reason = result.interval_reason or result.reason
             out["family"] = len(family)
@@ -86,7 +88,7 @@ def add_general(
             put(out, "p_holm", number(adjusted.p), reason)
             put(out, "equivalence_p_holm", number(adjusted.p_equivalence), reason)
             put(out, "state", adjusted.state, reason)
-            detectable = detectable_difference(result, among=len(family))
+            detectable = detectable_difference(result, among=among)
             put(out, "detectable", number(detectable), reason or "no_variation")
 
 

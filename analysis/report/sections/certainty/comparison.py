@@ -27,7 +27,7 @@ from analysis.stats.certainty.human_llm import (
     general_spearman,
 )
 from analysis.stats.comparison.general_difference import detectable_difference
-from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.multiplicity import holm, left_by_holm
 
 
 def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> Json:
@@ -135,7 +135,9 @@ def _add_in_general(entries: Sequence[Json], study: ReportedStudy, family: Seque
                 among=len(family),
             )
         )
-    for index, result, p in zip(family, found, holm([one.p for one in found]), strict=True):
+    adjusted = holm([one.p for one in found])
+    left = left_by_holm(adjusted)
+    for index, result, p, shared in zip(family, found, adjusted, left, strict=True):
         out: Json = {"holds_for": IN_GENERAL, "family": len(family)}
         out["tests"] = sum(one.p is not None for one in found)
         reason = result.interval_reason or result.reason
@@ -143,7 +145,7 @@ def _add_in_general(entries: Sequence[Json], study: ReportedStudy, family: Seque
         put_interval(out, "ci_as_best", result.as_best, reason)
         put(out, "p", number(result.p), reason)
         put(out, "p_holm", number(p), reason)
-        detectable = detectable_difference(result, among=len(family))
+        detectable = detectable_difference(result, among=shared)
         put(out, "detectable", number(detectable), reason or "no_variation")
         entries[index]["difference_general"] = out
 
