@@ -167,6 +167,55 @@ def opik(n):
     return {"id": f"tr-{n}", "name": "ask", "input": {"q": "Which?"}, "feedback_scores": scores}
 
 
+def weave(n):
+    """Feedback as in Weave's trace server (wandb/weave, trace_server/interface/feedback_types)."""
+
+    def feedback(name, label, is_judge):
+        kind = "wandb.runnable.Correctness" if is_judge else "wandb.annotation.correct"
+        return {
+            "id": f"{n}-{name}",
+            "weave_ref": f"weave:///team/project/call/c{n}",
+            "wb_user_id": "VXNlcjox" if is_judge else name,
+            "creator": None,
+            "created_at": f"2026-01-01T00:00:{n:02}.000Z",
+            "feedback_type": kind,
+            "payload": {"output": {"passed": label == "pass"}} if is_judge else {"value": label},
+            "annotation_ref": None if is_judge else "weave:///team/project/object/correct:d",
+        }
+
+    return three(n, feedback)
+
+
+def weave_call(n, **more):
+    """A call in the export of Weave's page of traces, with its feedback."""
+    return {
+        "id": f"c{n}",
+        "trace_id": f"t{n}",
+        "op_name": "weave:///team/project/op/ask:d",
+        "inputs": {"question": f"Question {n}"},
+        "output": "x",
+        "summary": {"weave": {"status": "success", "feedback": weave(n)}},
+        **more,
+    }
+
+
+def weave_evaluation(n):
+    """The two calls of a row of an evaluation; people label the call of the model."""
+    outer = {
+        "id": f"e{n}",
+        "op_name": "weave:///team/project/op/Evaluation.predict_and_score:d",
+        "inputs": {"model": "weave:///m", "example": {"question": f"Question {n}"}},
+        "output": {"output": "x", "scores": {"Correctness": {"passed": word(n, 4) == "pass"}}},
+        "summary": {"weave": {"feedback": []}},
+    }
+    inner = weave_call(n, parent_id=f"e{n}")
+    inner["summary"]["weave"]["feedback"] = weave(n)[:2]
+    return [outer, inner]
+
+
+WEAVE_METRIC = ["--metric", "correct=Correctness.passed"]
+
+
 DEEPEVAL = {
     "testFile": "test_it.py",
     "testCases": [
@@ -242,6 +291,9 @@ FEEDBACK = {
     ),
     "opik": ("opik", {"content": [opik(n) for n in range(N)]}, []),
     "braintrust": ("braintrust", {"events": BRAINTRUST}, []),
+    "weave": ("weave", {"result": entries(weave)}, WEAVE_METRIC),
+    "weave, calls": ("weave", [weave_call(n) for n in range(N)], WEAVE_METRIC),
+    "weave, evaluation": ("weave", entries(weave_evaluation), WEAVE_METRIC),
 }
 
 
@@ -348,7 +400,9 @@ def test_people_and_judges_are_read_from_an_export(form, tmp_path):
     assert found[judges[0]] == [word(n, 4) for n in range(N)]
 
 
-@pytest.mark.parametrize("form", ["promptfoo", "mlflow", "argilla", "argilla, hub", "lm-eval"])
+@pytest.mark.parametrize(
+    "form", ["promptfoo", "mlflow", "argilla", "argilla, hub", "lm-eval", "weave, calls"]
+)
 def test_one_object_a_line_is_read_as_a_list(form, tmp_path):
     name, document, options = FORMS[form]
     rows = document["results"]["results"] if form == "promptfoo" else document
@@ -439,6 +493,23 @@ def braintrust_columns(row):
     return found
 
 
+def weave_table(n, *, has_list):
+    """A call in Weave's CSV: feedback as a list, or the last of each type with its parts."""
+    parts = {
+        "summary.weave.feedback.wandb.annotation.correct.payload.value": word(n, 3),
+        "summary.weave.feedback.wandb.annotation.correct.creator": "ann",
+        "summary.weave.feedback.wandb.runnable.Correctness.payload.output.passed": str(
+            n % 4 > 0
+        ).lower(),
+    }
+    return {
+        "id": f"c{n}",
+        "op_name": "weave:///team/project/op/ask:d",
+        "inputs.question": f"Question {n}",
+        "output": "x",
+    } | ({"summary.weave.feedback": weave(n)} if has_list else parts)
+
+
 TABLES = {
     "langfuse": ([langfuse_page(entry) for entry in entries(langfuse)], []),
     "langfuse, stored": ([langfuse_stored(entry) for entry in entries(langfuse)], []),
@@ -454,7 +525,11 @@ TABLES = {
     "braintrust, columns": ([braintrust_columns(row) for row in BRAINTRUST[:-1]], []),
     "mlflow": (MLFLOW, ["--metric", "correct"]),
     "argilla": (ARGILLA_OF_THE_HUB, []),
+    "weave": (entries(weave), WEAVE_METRIC),
+    "weave, calls": ([weave_table(n, has_list=True) for n in range(N)], WEAVE_METRIC),
+    "weave, parts": ([weave_table(n, has_list=False) for n in range(N)], WEAVE_METRIC),
 }
+ONE_PERSON = {"phoenix, runs", "weave, parts"}
 
 
 @pytest.mark.parametrize("form", TABLES)
@@ -475,7 +550,7 @@ def test_the_same_exports_are_read_from_csv(form, tmp_path):
 
     assert labels.reading[0] == f"format: {form.partition(',')[0]}"
     people, judges = labels.raters(is_judge=False), labels.raters(is_judge=True)
-    assert (len(people), len(judges)) == (1 if form == "phoenix, runs" else 2, 1)
+    assert (len(people), len(judges)) == (1 if form in ONE_PERSON else 2, 1)
     assert by_rater(labels)[judges[0]] == [word(n, 4) for n in range(N)]
     assert len(labels.labels) == N * (len(people) + 1) - (form == "opik")
 
@@ -517,6 +592,29 @@ def test_reviewers_of_braintrust_have_a_span_each(tmp_path):
         for name, every in (("ann", 3), ("ben", 5), ("Helpfulness", 4))
     }
     assert labels.question["row-3"] == "Question 3"
+
+
+def test_the_latest_feedback_of_weave_counts_and_notes_do_not(tmp_path):
+    def entry(kind, when, **payload):
+        ref = "weave:///team/project/call/c1"
+        made = {"creator": "ann", "wb_user_id": "u", "created_at": f"2026-01-0{when}T00:00:00Z"}
+        return {"weave_ref": ref, "feedback_type": kind, "payload": payload} | made
+
+    feedback = [
+        entry("wandb.note.1", 1, note="Not what I asked."),
+        entry(
+            "wandb.reaction.1", 2, emoji="👍🏽", alias=":thumbs_up_medium_skin_tone:", detoned="👍"
+        ),
+        entry("wandb.reaction.1", 1, emoji="👎", alias=":thumbs_down:", detoned="👎"),
+        entry("own rating", 1, value=4),
+        entry("wandb.runnable.Liked", 1, output="👍"),
+    ]
+
+    with pytest.raises(BadTable, match=re.escape("People: own rating, reaction. Judges: Liked.")):
+        _from_json(feedback, tmp_path)
+    labels = read(tmp_path / "export.json", "--metric", "reaction=Liked")
+
+    assert [(each.rater, each.value) for each in labels.labels] == [("ann", "👍"), ("Liked", "👍")]
 
 
 def test_an_eval_file_of_inspect_is_read_sample_by_sample(tmp_path):
