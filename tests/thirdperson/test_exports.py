@@ -532,10 +532,9 @@ TABLES = {
 ONE_PERSON = {"phoenix, runs", "weave, parts"}
 
 
-@pytest.mark.parametrize("form", TABLES)
-def test_the_same_exports_are_read_from_csv(form, tmp_path):
-    rows, options = TABLES[form]
-    path = tmp_path / "export.csv"
+def table_file(rows, folder):
+    """A CSV file in which lists and objects are JSON."""
+    path = folder / "export.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, [*rows[0]])
         writer.writeheader()
@@ -545,8 +544,14 @@ def test_the_same_exports_are_read_from_csv(form, tmp_path):
                 for name, value in row.items()
             }
             writer.writerow(cells)
+    return path
 
-    labels = read(path, *options)
+
+@pytest.mark.parametrize("form", TABLES)
+def test_the_same_exports_are_read_from_csv(form, tmp_path):
+    rows, options = TABLES[form]
+
+    labels = read(table_file(rows, tmp_path), *options)
 
     assert labels.reading[0] == f"format: {form.partition(',')[0]}"
     people, judges = labels.raters(is_judge=False), labels.raters(is_judge=True)
@@ -615,6 +620,173 @@ def test_the_latest_feedback_of_weave_counts_and_notes_do_not(tmp_path):
     labels = read(tmp_path / "export.json", "--metric", "reaction=Liked")
 
     assert [(each.rater, each.value) for each in labels.labels] == [("ann", "👍"), ("Liked", "👍")]
+
+
+PARTICIPANTS = {"5f0000000000000000000001": 3, "5f0000000000000000000002": 5}
+QUESTION = "Which response is better?"
+
+
+def prolific_report(n):
+    """Two rows of Prolific's report, as in prolific-oss/prolific-ai-task-builder-getting-started.
+
+    (notebooks/output_examples/raw_preferences.csv; with the instruction of a free text.)
+    """
+    row = {
+        "DataPoint_ID": f"019c21ff-{n:04}",
+        "Task_Group_ID": "b9e8d6b7",
+        "Task_Type": "multiple_choice",
+        "Question": QUESTION,
+        "Prompt": f"Question {n}",
+        "judge": word(n, 4),
+    }
+    for place, (participant, every) in enumerate(PARTICIPANTS.items(), start=1):
+        row |= {
+            f"Annotator{place}_ID": participant,
+            f"Annotator{place}_Response": word(n, every),
+            f"Annotator{place}_Timestamp": "2026-02-03T05:47:24.483Z",
+        }
+    why = {"Task_Type": "free_text", "Question": "Why?", "Annotator1_Response": "because"}
+    return [row, row | why]
+
+
+def prolific_answer(n, every):
+    """The answers of a participant to a task, as in prolific-oss/cli, model/ai_task_builder.go."""
+    return [
+        {"instruction_id": "i-1", "type": "multiple_choice", "answer": [{"value": word(n, every)}]},
+        {"instruction_id": "i-2", "type": "free_text", "answer": [{"value": "because"}]},
+    ]
+
+
+def prolific_response(n, participant, response):
+    return {
+        "id": f"r-{n}",
+        "batch_id": "b",
+        "participant_id": participant,
+        "submission_id": f"s-{participant}",
+        "task_id": f"task-{n}",
+        "correlation_id": "c",
+        "metadata": {"judge": word(n, 4), "question": f"Question {n}"},
+        "response": response,
+        "created_at": "2026-02-03T05:47:24.483Z",
+        "schema_version": 1,
+    }
+
+
+PROLIFIC_API = {
+    "results": [
+        prolific_response(n, participant, response)
+        for n in range(N)
+        for participant, every in PARTICIPANTS.items()
+        for response in prolific_answer(n, every)
+    ],
+    "meta": {"count": 4 * N},
+}
+
+
+def prolific_task(n):
+    """A task with the answers of all; only what its line contains is documented, not its keys."""
+    return {
+        "task_id": f"task-{n}",
+        "metadata": {"judge": word(n, 4), "question": f"Question {n}"},
+        "responses": [
+            {"participant_id": participant, "submission_id": "s", "answers": prolific_answer(n, by)}
+            for participant, by in PARTICIPANTS.items()
+        ],
+    }
+
+
+def prolific_submission(participant, every):
+    return {
+        "submission_id": f"s-{participant}",
+        "participant_id": participant,
+        "status": "APPROVED",
+        "tasks": [
+            {
+                "task_id": f"task-{n}",
+                "metadata": {"judge": word(n, 4), "question": f"Question {n}"},
+                "responses": prolific_answer(n, every),
+            }
+            for n in range(N)
+        ],
+    }
+
+
+def lines(records):
+    return "\n".join(map(json.dumps, records)) + "\n"
+
+
+def write_prolific(form, folder):
+    """A file of Prolific in one of its forms."""
+    tasks = lines(prolific_task(n) for n in range(N))
+    if form == "report":
+        return table_file([row for n in range(N) for row in prolific_report(n)], folder)
+    path = folder / f"batch.{form}"
+    if form == "zip":
+        batch = {"batch_items": [{"id": "i-1", "type": "multiple_choice", "description": QUESTION}]}
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("README.md", "How to use it")
+            archive.writestr("batch.json", json.dumps(batch))
+            archive.writestr("responses-by-task.jsonl", tasks)
+            archive.writestr("files/s-1/batch.json", "sent by a participant")
+        return path
+    submissions = lines(prolific_submission(*rater) for rater in PARTICIPANTS.items())
+    path.write_text({"json": json.dumps(PROLIFIC_API), "task.jsonl": tasks}.get(form, submissions))
+    return path
+
+
+@pytest.mark.parametrize("form", ["report", "json", "task.jsonl", "submission.jsonl", "zip"])
+def test_answers_of_a_batch_on_prolific_are_read_without_the_ids_of_participants(form, tmp_path):
+    labels = read(write_prolific(form, tmp_path))
+
+    assert labels.reading[0] == "format: prolific"
+    by = by_rater(labels)
+    people = labels.raters(is_judge=False)
+    assert sorted(by[person] for person in people) == sorted(
+        [word(n, every) for n in range(N)] for every in PARTICIPANTS.values()
+    )
+    assert by["judge"] == [word(n, 4) for n in range(N)]
+    assert not any(participant in str(labels) for participant in PARTICIPANTS)
+    assert {labels.question[item] for item in labels.items} == {f"Question {n}" for n in range(N)}
+
+
+def test_a_judge_of_prolific_tasks_can_be_in_another_file(tmp_path):
+    people, judge = write_prolific("json", tmp_path), tmp_path / "judge.csv"
+    judge.write_text("task_id,verdict\n" + "".join(f"task-{n},{word(n, 7)}\n" for n in range(N)))
+
+    labels = read(people, str(judge), "--on", "task_id")
+
+    assert by_rater(labels)["judge"] == [word(n, 7) for n in range(N)]
+    assert len(labels.raters(is_judge=False)) == 2
+
+
+def test_one_question_of_prolific_is_checked_and_one_option_is_a_label(tmp_path):
+    def batch(*answers):
+        return [
+            prolific_response(1, "5f01", {"instruction_id": one, "type": kind, "answer": chosen})
+            for one, kind, chosen in answers
+        ]
+
+    a, b = {"value": "a"}, {"value": "b"}
+    both = [("i-1", "multiple_choice", [a]), ("i-2", "multiple_choice_with_free_text", [a, b])]
+
+    with pytest.raises(BadTable, match="no answers to an instruction with multiple choice"):
+        _from_json(batch(("i-3", "free_text", [a])), tmp_path)
+    with pytest.raises(BadTable, match=r"several questions: i-1, i-2\. Name one of these with"):
+        _from_json(batch(*both), tmp_path)
+    with pytest.raises(BadTable, match=r"answer 2: several options were chosen \(a, b\)"):
+        read(tmp_path / "export.json", "--metric", "i-2")
+    with pytest.raises(BadTable, match=r"no answers to “i-9”\. It has: i-1, i-2"):
+        read(tmp_path / "export.json", "--metric", "i-9")
+    labels = read(tmp_path / "export.json", "--metric", "i-1").labels
+    assert [each.value for each in labels if not each.is_judge] == ["a"]
+
+
+def test_questions_of_a_zip_of_prolific_have_the_words_of_the_batch(tmp_path):
+    path = write_prolific("zip", tmp_path)
+
+    assert len(read(path, "--metric", QUESTION).labels) == 3 * N
+    with pytest.raises(BadTable, match=re.escape(f"It has: {QUESTION}. Name one")):
+        read(path, "--metric", "other")
 
 
 def test_an_eval_file_of_inspect_is_read_sample_by_sample(tmp_path):

@@ -1,6 +1,6 @@
 """The programs whose exports can be checked. A new one needs a reader and one line here."""
 
-from thirdperson.check.exports import annotations, evaluations, feedback, weave
+from thirdperson.check.exports import annotations, evaluations, feedback, prolific, weave
 from thirdperson.check.exports.reader import ExportReader
 
 # The first one that recognises a document reads it.
@@ -9,6 +9,7 @@ READERS: dict[str, ExportReader] = {
     "inspect": evaluations.INSPECT,
     "mlflow": evaluations.MLFLOW,
     "weave": weave.WEAVE,
+    "prolific": prolific.PROLIFIC,
     "label-studio": annotations.LABEL_STUDIO,
     "argilla": annotations.ARGILLA,
     "deepeval": feedback.DEEPEVAL,
