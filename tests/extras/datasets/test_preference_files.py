@@ -167,7 +167,8 @@ def test_arena_can_keep_ties_and_several_turns():
         ("helpsteer", "preference.jsonl", {"preference_strength": 9}, "is out of range|from -3"),
         ("helpsteer", "train.jsonl", {"context": [{"role": "x"}]}, "context is not a list of"),
         ("multipref", "*.jsonl", {"completion_a": 3}, "completion_a is missing or not text"),
-        ("personafeedback", "*.jsonl", {"persona": None}, "persona is missing or not text"),
+        ("personafeedback", "easy.jsonl", {"reject": None}, "reject is missing or not text"),
+        ("personafeedback", "easy.jsonl", {"user_id": "3"}, "user_id “3” is no line of the file"),
     ],
 )
 def test_a_broken_row_is_named(tmp_path, name, file, change, message):
@@ -250,9 +251,27 @@ def test_a_file_with_other_columns_is_refused_with_the_ones_that_it_needs(name, 
 
     lacks = {
         "mena": "has no column share_1, share_2",
-        "personafeedback": "Its columns are: persona, query, chosen, rejected",
+        "personafeedback": "Its columns are: user_id, question, chosen, reject",
     }
     assert lacks[name] in fault
+
+
+def test_a_case_of_personafeedback_has_the_person_of_its_line_and_the_kind_of_its_file():
+    # The shape of PersonalAILab/PersonaFeedback, as public code reads it.
+    first, last = made("personafeedback").items
+
+    assert first.persona.text.splitlines() == [
+        "Name: Ada",
+        "Demographics, Age: 34",
+        "Demographics, Occupation: Nurse",
+        "Demographics, Location, City: Leeds",
+        "Personality, Traits: calm, brief",
+        "Preference, Food: soup",
+        "Bias: none",
+    ]
+    assert last.persona.key == first.persona.key == "pf-1"
+    assert (first.values["topic"], last.values["topic"]) == ("general, easy", "specific, hard")
+    assert first.values[first.values["first_person"]]["text"] == "Soup and bread, an hour before."
 
 
 def test_a_persona_that_is_too_long_is_left_out_or_cut():
