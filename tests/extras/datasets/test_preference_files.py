@@ -2,6 +2,7 @@
 
 import json
 
+import openpyxl
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -217,6 +218,77 @@ def test_mena_takes_the_majority_of_a_country_and_leaves_out_divided_ones():
     assert read.dropped["questions that divide a country"] == 1
     assert len(keys(made("mena", perspective="persona"))) == 1
     assert len(keys(made("mena", tie_margin="0.45"))) == 1
+
+
+def benchmark(path):
+    """A workbook in the shape of llm-lab-org's “MenaValues Benchmark.xlsx”, invented questions."""
+    columns = {
+        "Source": ["WVS 7", "WVS 7", "The 2022 Arab Opinion Index", "WVS 7", "WVS 7"],
+        "Sub Question": ["Q1: Tea", "Q2: Walks", None, "Q4: Rain", "Q5: Snow"],
+        "Min": [1, 1, 1, 1, 1],
+        "MAX": [2, 4, 2, 2, 2],
+        "Scale": ["y", "y", "y", "y", "y"],
+        "Category": ["FOOD", "SPORT", "FOOD", "WEATHER", "WEATHER"],
+        "Sub Category": ["DRINK"] * 5,
+        "Full Question": [
+            "Do you drink tea? With '1' being 'Yes', and '2' being 'No'. Provide a number only.",
+            "How often do you walk? With '1' being 'Often' and '4' being 'Never'.",
+            "What do you prefer? 1: Food of (country), if hot, 2: Other food.",
+            "Do you like rain? Please answer with '1' for 'Yes' and '2' for 'No'.",
+            "Do you like snow? Provide a number only.",
+        ],
+        "Egypt": [
+            "(1.0, {'1': '99.67%', '2': '0.33%'})",
+            "(2.0, {'2': '100%'})",
+            "(1.70, {'2.0': '69.54%', '1.0': '30.46%'})",
+            "(No data, {})",
+            None,
+        ],
+        "Iran": ["(2.0, {'2': '100.00%'})", None, None, "(1.4, {'1': '60%', '2': '40%'})", None],
+    }
+    book = openpyxl.Workbook()
+    for name, cells in columns.items():
+        book.active.append([name, *cells])
+    book.save(path)
+    return path
+
+
+def test_the_workbook_of_mena_has_a_column_for_each_question(tmp_path):
+    path = benchmark(tmp_path / "MenaValues Benchmark.xlsx")
+
+    read = made("mena", path)
+
+    told = [
+        (v["question"], item.persona.features[0]["value"], v[v["first_person"]]["text"])
+        for item in read.items
+        for v in [item.values]
+    ]
+    assert told == [
+        ("Do you drink tea?", "Egypt", "Yes"),
+        ("Do you drink tea?", "Iran", "No"),
+        ("What do you prefer?", "Egypt", "Other food"),
+        ("Do you like rain?", "Iran", "Yes"),
+    ]
+    third = list(read.items)[2].values
+    assert {third["r1"]["text"], third["r2"]["text"]} == {"Food of Egypt, if hot", "Other food"}
+    assert third["metadata"]["shares"] == [0.3046, 0.6954]
+    assert read.dropped == {
+        "questions with other than two answers": 1,
+        "questions without data of a country": 1,
+        "questions whose answers have no text": 1,
+    }
+
+
+def test_a_cell_of_the_workbook_that_is_no_distribution_is_named(tmp_path):
+    path = benchmark(tmp_path / "book.xlsx")
+    book = openpyxl.load_workbook(path)
+    book.active["B9"] = "(1.0, {'3': '99.67%'})"
+    book.save(path)
+
+    (fault,) = refusal("mena", path)
+
+    assert "Line 9" in fault
+    assert "is no mean with the shares of the answers 1 and 2" in fault
 
 
 def test_percentages_are_percentages_in_both_columns(tmp_path):
