@@ -328,6 +328,32 @@ def test_a_file_with_other_columns_is_refused_with_the_ones_that_it_needs(name, 
     assert lacks[name] in fault
 
 
+def test_gold_judgments_of_several_judges_are_one_label_of_a_pair():
+    # The shape of zhiyuanc2001/self-preference: its readme, and what its scripts write.
+    read = made("self_preference")
+
+    assert labels(read) == ["r1", "", "r2"]
+    first, divided, last = (item.values for item in read.items)
+    assert first["r1"]["generated_by"]["name"] == "Llama-3.1-8B"
+    assert [one["metadata"]["gold_votes"] for one in (first, divided, last)] == [
+        [4, 2],
+        [2, 2],
+        [0, 2],
+    ]
+    assert (first["question"], last["question"]) == ("Which tea keeps me awake?", "Is tea a metal?")
+    assert len(keys(made("self_preference", data="truthful_qa"))) == 1
+
+
+def test_gold_judgments_without_their_instruction_are_refused(tmp_path):
+    folder = changed(
+        "self_preference", tmp_path, "truthful_qa.jsonl", lambda t: t.replace("0", "7")
+    )
+
+    (fault,) = refusal("self_preference", folder)
+
+    assert "id “0” is not in the file of instructions of truthful_qa" in fault
+
+
 def test_a_case_of_personafeedback_has_the_person_of_its_line_and_the_kind_of_its_file():
     # The shape of PersonalAILab/PersonaFeedback, as public code reads it.
     first, last = made("personafeedback").items
