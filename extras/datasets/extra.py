@@ -17,5 +17,6 @@ EXTRA = Extra(
         Placed("mena_values:MENA_VALUES", at="sets"),
         Placed("arena:ARENA", at="sets"),
         Placed("helpsteer:HELPSTEER", at="sets"),
+        Placed("self_preference:SELF_PREFERENCE", at="sets"),
     ),
 )

@@ -1,10 +1,18 @@
-"""MENAValues (Zahraei and Asgari 2025): the most common answer of a country to a question."""
+"""MENAValues (Zahraei and Asgari 2025): the most common answer of a country to a question.
 
-from collections.abc import Iterator, Mapping
+The release is a workbook with a column for each question and a row for each country. A CSV with a
+row for each question and country is read too.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from extras.datasets.pairs import is_usable, language_code, text_of
-from studies.importers.files.faults import ImportRow
+from extras.datasets.pairs import REMEDY, is_usable, language_code, text_of
+from studies.importers.files.faults import ImportRow, refused
 from studies.importers.sets.data_set import (
     ALL,
     DataSet,
@@ -12,6 +20,7 @@ from studies.importers.sets.data_set import (
     Option,
     Raw,
     Role,
+    SetFile,
     Sides,
     Tally,
     chosen,
@@ -20,15 +29,82 @@ from studies.importers.sets.data_set import (
     for_id,
     item,
 )
-from studies.texts.normalisation import digest
+from studies.texts.cells import literal
+from studies.texts.normalisation import digest, storable
 
 _PERSPECTIVES = ("neutral", "persona", "observer")
 _COLUMNS = ("question", "option_1", "option_2", "share_1", "share_2", "country")
 
 
+# Rows of the workbook: about questions, and the others that are no country.
+_ABOUT_QUESTIONS = ("Min", "MAX", "Category", "Full Question")
+_NO_COUNTRY = {*_ABOUT_QUESTIONS, "Source", "Sub Question", "Scale", "Sub Category"}
+_NO_DATA = "(No data"
+# How a question names its answers: '1' being 'Yes'; or 1: Yes, 2. No, 1) Yes.
+_BEING = re.compile(r"'(\d+)' (?:being|for) '([^']+(?:'\w[^']*)*)'")
+_LEAD = re.compile(r",? *(?:With|Please answer with) '\d+'", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?<![\d.])(\d)\s*[:.)]\s+(.+?)"
+    r"(?=(?:[,.;]| or)*\s*\d\s*[:.)]\s|\.?\s*Provide a number|\.?\s*$)"
+)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A question to people of a country, with the shares of its two answers."""
+
+    question: str
+    texts: Sequence[str]
+    shares: Sequence[float]
+    country: str
+    language: str
+    perspective: str | None
+    topic: str
+
+
 def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> Iterator[Raw]:
-    part = files.need("questions")
     sides = Sides(seed, "mena")
+    read: Iterator[tuple[str, int, _Question]]
+    if workbook := files.find("workbook"):
+        read = _of_workbook(workbook, tally)
+    else:
+        read = _of_rows(files.need("questions"), tally)
+    for name, line, asked in read:
+        difference = round(asked.shares[0] - asked.shares[1], 6)
+        if asked.perspective and asked.perspective != options["perspective"]:
+            tally.drop("rows of another perspective")
+        elif not chosen(options["countries"], asked.country):
+            tally.drop("rows of another country")
+        elif abs(difference) <= options["tie_margin"]:
+            tally.ties += 1
+            tally.drop("questions that divide a country")
+        elif is_usable(asked.question, "", asked.texts, tally):
+            first = difference < 0
+            parts = [asked.question, *asked.texts, asked.country, asked.language]
+            key = f"mena-{digest(parts)[:16]}"
+            yield (
+                name,
+                line,
+                item(
+                    key=key,
+                    task="survey_answer",
+                    persona=_persona(asked.country),
+                    own=_option(asked.texts[first]),
+                    other=_option(asked.texts[not first]),
+                    own_is_first=sides.own_is_first(key),
+                    margin=abs(difference),
+                    source="derived",
+                    question=asked.question,
+                    group=f"mena-{digest(asked.question)[:16]}",
+                    topic=asked.topic[:120] or None,
+                    metadata={"shares": list(asked.shares), "perspective": asked.perspective},
+                )
+                | {"language": asked.language},
+            )
+
+
+def _of_rows(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _Question]]:
+    """The rows of a CSV with a row for each question and country."""
     for line, cells in csv_rows(part, tally):
         row = ImportRow(line, part.name)
         question, *texts, country = (
@@ -41,38 +117,97 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
             problem = f"language “{cells.get('language')}” is not known."
             row.fault("language", "unknown language", problem, "Use its English name or its code.")
         tally.faults += row.faults
-        if row.faults:
-            continue
-        difference = round(shares[0] - shares[1], 6)
-        if perspective and perspective != options["perspective"]:
-            tally.drop("rows of another perspective")
-        elif not chosen(options["countries"], country):
-            tally.drop("rows of another country")
-        elif abs(difference) <= options["tie_margin"]:
-            tally.ties += 1
-            tally.drop("questions that divide a country")
-        elif is_usable(question, "", texts, tally):
-            first = difference < 0
-            key = f"mena-{digest([question, texts, country, language])[:16]}"
+        if not row.faults and language is not None:
+            topic = cells.get("topic", "")
             yield (
                 part.name,
                 line,
-                item(
-                    key=key,
-                    task="survey_answer",
-                    persona=_persona(country),
-                    own=_option(texts[first]),
-                    other=_option(texts[not first]),
-                    own_is_first=sides.own_is_first(key),
-                    margin=abs(difference),
-                    source="derived",
-                    question=question,
-                    group=f"mena-{digest(question)[:16]}",
-                    topic=cells.get("topic", "")[:120] or None,
-                    metadata={"shares": shares, "perspective": perspective},
-                )
-                | {"language": language},
+                _Question(question, texts, shares, country, language, perspective, topic),
             )
+
+
+def _of_workbook(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _Question]]:
+    """The questions with two answers of the workbook, for each country that was asked."""
+    table = _rows_of(part, tally)
+    labels = {cells[0].strip(): cells for cells in table if cells}
+    if lacks := [name for name in _ABOUT_QUESTIONS if name not in labels]:
+        message = f"the workbook has no row {', '.join(lacks)}."
+        raise refused(part.name, message, REMEDY)
+    lowest, highest, topics, questions = (labels[name] for name in _ABOUT_QUESTIONS)
+    for place, question in enumerate(questions[1:], start=1):
+        scale = [_at(cells, place).removesuffix(".0") for cells in (lowest, highest)]
+        if not question.strip():
+            continue
+        if scale != ["1", "2"]:
+            tally.drop("questions with other than two answers")
+            continue
+        asked, texts = _stem(question)
+        if len(texts) < 2:
+            tally.drop("questions whose answers have no text")
+            continue
+        for line, cells in enumerate(table, start=1):
+            country = cells[0].strip() if cells else ""
+            if not country or country in _NO_COUNTRY or not _at(cells, place):
+                continue
+            if _at(cells, place).startswith(_NO_DATA):
+                tally.drop("questions without data of a country")
+                continue
+            row = ImportRow(line, part.name)
+            shares = _distribution(row, _at(cells, place))
+            tally.faults += row.faults
+            if not row.faults:
+                told = [text.replace("(country)", country) for text in (asked, *texts)]
+                topic = _at(topics, place)
+                yield (
+                    part.name,
+                    line,
+                    _Question(told[0], told[1:], shares, country, "en", None, topic),
+                )
+
+
+def _rows_of(part: SetFile, tally: Tally) -> list[list[str]]:
+    try:
+        with part.open() as stream:
+            text = stream.read().decode("utf-8-sig")
+        first = text[: text.find("\n")]
+        table = [*csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count))]
+    except (UnicodeDecodeError, csv.Error) as error:
+        message = f"the sheet cannot be read ({error})."
+        raise refused(part.name, message, "Save it as CSV in UTF-8.") from error
+    for _ in table:
+        tally.row(part.name)
+    return table
+
+
+def _at(cells: Sequence[str], place: int) -> str:
+    return cells[place].strip() if place < len(cells) else ""
+
+
+def _stem(question: str) -> tuple[str, list[str]]:
+    """The question without its codes, and the texts of the answers 1 and 2; [] if unclear."""
+    for pattern, lead in ((_BEING, _LEAD), (_NUMBERED, None)):
+        matches = pattern.findall(question)
+        if [code for code, _ in matches] == ["1", "2"]:
+            at = (lead or pattern).search(question)
+            asked = question[: at.start() if at else None].strip(" ,:")
+            return storable(asked), [storable(text.strip(" ,")) for _, text in matches]
+    return "", []
+
+
+def _distribution(row: ImportRow, cell: str) -> list[float]:
+    """The shares of the answers 1 and 2 from a cell such as (1.04, {'1': '96.25%', …})."""
+    found = literal(cell)
+    counts = found[1] if isinstance(found, list | tuple) and len(found) == 2 else None
+    shares = dict.fromkeys(("1", "2"), 0.0)
+    try:
+        for code, share in (counts or {}).items():
+            shares[str(code).removesuffix(".0")] = float(str(share).rstrip("%")) / 100
+    except (AttributeError, ValueError):
+        counts = None
+    if not counts or len(shares) > len(("1", "2")):
+        problem = f"“{cell[:80]}” is no mean with the shares of the answers 1 and 2."
+        row.fault("", "not a distribution", problem, REMEDY)
+    return [round(shares[code], 6) for code in ("1", "2")]
 
 
 def _shares(row: ImportRow, cells: Mapping[str, str]) -> list[float]:
@@ -105,7 +240,7 @@ MENA_VALUES = DataSet(
     title="MENAValues",
     about="Questions about values, and the majority answers of 16 countries.",
     task="survey_answer",
-    files=f"a CSV of the workbook's questions with two options: {', '.join(_COLUMNS)}",
+    files=f"MenaValues Benchmark.xlsx, or a CSV with {', '.join(_COLUMNS)}",
     source={
         "name": "MENAValues",
         "url": "https://github.com/llm-lab-org/MENA-Values-Benchmark-Evaluating-Cultural-"
@@ -115,7 +250,14 @@ MENA_VALUES = DataSet(
         "citation": "Zahraei and Asgari 2025, I Am Aligned, But With Whom?",
         "redistribution": "unknown",
     },
-    roles=(Role("questions", _COLUMNS, "a row for each question and country (CSV)"),),
+    roles=(
+        Role("questions", _COLUMNS, "a row for each question and country (CSV)"),
+        Role(
+            "workbook",
+            ("Source", "WVS 7", "The 2022 Arab Opinion Index"),
+            "a column for each question (MenaValues Benchmark.xlsx)",
+        ),
+    ),
     options=(
         Option("perspective", "neutral", "Rows to read.", _PERSPECTIVES),
         Option("countries", ALL, "Countries, named as in the file."),

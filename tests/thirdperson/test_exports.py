@@ -167,6 +167,55 @@ def opik(n):
     return {"id": f"tr-{n}", "name": "ask", "input": {"q": "Which?"}, "feedback_scores": scores}
 
 
+def weave(n):
+    """Feedback as in Weave's trace server (wandb/weave, trace_server/interface/feedback_types)."""
+
+    def feedback(name, label, is_judge):
+        kind = "wandb.runnable.Correctness" if is_judge else "wandb.annotation.correct"
+        return {
+            "id": f"{n}-{name}",
+            "weave_ref": f"weave:///team/project/call/c{n}",
+            "wb_user_id": "VXNlcjox" if is_judge else name,
+            "creator": None,
+            "created_at": f"2026-01-01T00:00:{n:02}.000Z",
+            "feedback_type": kind,
+            "payload": {"output": {"passed": label == "pass"}} if is_judge else {"value": label},
+            "annotation_ref": None if is_judge else "weave:///team/project/object/correct:d",
+        }
+
+    return three(n, feedback)
+
+
+def weave_call(n, **more):
+    """A call in the export of Weave's page of traces, with its feedback."""
+    return {
+        "id": f"c{n}",
+        "trace_id": f"t{n}",
+        "op_name": "weave:///team/project/op/ask:d",
+        "inputs": {"question": f"Question {n}"},
+        "output": "x",
+        "summary": {"weave": {"status": "success", "feedback": weave(n)}},
+        **more,
+    }
+
+
+def weave_evaluation(n):
+    """The two calls of a row of an evaluation; people label the call of the model."""
+    outer = {
+        "id": f"e{n}",
+        "op_name": "weave:///team/project/op/Evaluation.predict_and_score:d",
+        "inputs": {"model": "weave:///m", "example": {"question": f"Question {n}"}},
+        "output": {"output": "x", "scores": {"Correctness": {"passed": word(n, 4) == "pass"}}},
+        "summary": {"weave": {"feedback": []}},
+    }
+    inner = weave_call(n, parent_id=f"e{n}")
+    inner["summary"]["weave"]["feedback"] = weave(n)[:2]
+    return [outer, inner]
+
+
+WEAVE_METRIC = ["--metric", "correct=Correctness.passed"]
+
+
 DEEPEVAL = {
     "testFile": "test_it.py",
     "testCases": [
@@ -242,6 +291,9 @@ FEEDBACK = {
     ),
     "opik": ("opik", {"content": [opik(n) for n in range(N)]}, []),
     "braintrust": ("braintrust", {"events": BRAINTRUST}, []),
+    "weave": ("weave", {"result": entries(weave)}, WEAVE_METRIC),
+    "weave, calls": ("weave", [weave_call(n) for n in range(N)], WEAVE_METRIC),
+    "weave, evaluation": ("weave", entries(weave_evaluation), WEAVE_METRIC),
 }
 
 
@@ -348,7 +400,9 @@ def test_people_and_judges_are_read_from_an_export(form, tmp_path):
     assert found[judges[0]] == [word(n, 4) for n in range(N)]
 
 
-@pytest.mark.parametrize("form", ["promptfoo", "mlflow", "argilla", "argilla, hub", "lm-eval"])
+@pytest.mark.parametrize(
+    "form", ["promptfoo", "mlflow", "argilla", "argilla, hub", "lm-eval", "weave, calls"]
+)
 def test_one_object_a_line_is_read_as_a_list(form, tmp_path):
     name, document, options = FORMS[form]
     rows = document["results"]["results"] if form == "promptfoo" else document
@@ -439,6 +493,23 @@ def braintrust_columns(row):
     return found
 
 
+def weave_table(n, *, has_list):
+    """A call in Weave's CSV: feedback as a list, or the last of each type with its parts."""
+    parts = {
+        "summary.weave.feedback.wandb.annotation.correct.payload.value": word(n, 3),
+        "summary.weave.feedback.wandb.annotation.correct.creator": "ann",
+        "summary.weave.feedback.wandb.runnable.Correctness.payload.output.passed": str(
+            n % 4 > 0
+        ).lower(),
+    }
+    return {
+        "id": f"c{n}",
+        "op_name": "weave:///team/project/op/ask:d",
+        "inputs.question": f"Question {n}",
+        "output": "x",
+    } | ({"summary.weave.feedback": weave(n)} if has_list else parts)
+
+
 TABLES = {
     "langfuse": ([langfuse_page(entry) for entry in entries(langfuse)], []),
     "langfuse, stored": ([langfuse_stored(entry) for entry in entries(langfuse)], []),
@@ -454,13 +525,16 @@ TABLES = {
     "braintrust, columns": ([braintrust_columns(row) for row in BRAINTRUST[:-1]], []),
     "mlflow": (MLFLOW, ["--metric", "correct"]),
     "argilla": (ARGILLA_OF_THE_HUB, []),
+    "weave": (entries(weave), WEAVE_METRIC),
+    "weave, calls": ([weave_table(n, has_list=True) for n in range(N)], WEAVE_METRIC),
+    "weave, parts": ([weave_table(n, has_list=False) for n in range(N)], WEAVE_METRIC),
 }
+ONE_PERSON = {"phoenix, runs", "weave, parts"}
 
 
-@pytest.mark.parametrize("form", TABLES)
-def test_the_same_exports_are_read_from_csv(form, tmp_path):
-    rows, options = TABLES[form]
-    path = tmp_path / "export.csv"
+def table_file(rows, folder):
+    """A CSV file in which lists and objects are JSON."""
+    path = folder / "export.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, [*rows[0]])
         writer.writeheader()
@@ -470,12 +544,18 @@ def test_the_same_exports_are_read_from_csv(form, tmp_path):
                 for name, value in row.items()
             }
             writer.writerow(cells)
+    return path
 
-    labels = read(path, *options)
+
+@pytest.mark.parametrize("form", TABLES)
+def test_the_same_exports_are_read_from_csv(form, tmp_path):
+    rows, options = TABLES[form]
+
+    labels = read(table_file(rows, tmp_path), *options)
 
     assert labels.reading[0] == f"format: {form.partition(',')[0]}"
     people, judges = labels.raters(is_judge=False), labels.raters(is_judge=True)
-    assert (len(people), len(judges)) == (1 if form == "phoenix, runs" else 2, 1)
+    assert (len(people), len(judges)) == (1 if form in ONE_PERSON else 2, 1)
     assert by_rater(labels)[judges[0]] == [word(n, 4) for n in range(N)]
     assert len(labels.labels) == N * (len(people) + 1) - (form == "opik")
 
@@ -517,6 +597,196 @@ def test_reviewers_of_braintrust_have_a_span_each(tmp_path):
         for name, every in (("ann", 3), ("ben", 5), ("Helpfulness", 4))
     }
     assert labels.question["row-3"] == "Question 3"
+
+
+def test_the_latest_feedback_of_weave_counts_and_notes_do_not(tmp_path):
+    def entry(kind, when, **payload):
+        ref = "weave:///team/project/call/c1"
+        made = {"creator": "ann", "wb_user_id": "u", "created_at": f"2026-01-0{when}T00:00:00Z"}
+        return {"weave_ref": ref, "feedback_type": kind, "payload": payload} | made
+
+    feedback = [
+        entry("wandb.note.1", 1, note="Not what I asked."),
+        entry(
+            "wandb.reaction.1", 2, emoji="👍🏽", alias=":thumbs_up_medium_skin_tone:", detoned="👍"
+        ),
+        entry("wandb.reaction.1", 1, emoji="👎", alias=":thumbs_down:", detoned="👎"),
+        entry("own rating", 1, value=4),
+        entry("wandb.runnable.Liked", 1, output="👍"),
+    ]
+
+    with pytest.raises(BadTable, match=re.escape("People: own rating, reaction. Judges: Liked.")):
+        _from_json(feedback, tmp_path)
+    labels = read(tmp_path / "export.json", "--metric", "reaction=Liked")
+
+    assert [(each.rater, each.value) for each in labels.labels] == [("ann", "👍"), ("Liked", "👍")]
+
+
+PARTICIPANTS = {"5f0000000000000000000001": 3, "5f0000000000000000000002": 5}
+QUESTION = "Which response is better?"
+
+
+def prolific_report(n):
+    """Two rows of Prolific's report, as in prolific-oss/prolific-ai-task-builder-getting-started.
+
+    (notebooks/output_examples/raw_preferences.csv; with the instruction of a free text.)
+    """
+    row = {
+        "DataPoint_ID": f"019c21ff-{n:04}",
+        "Task_Group_ID": "b9e8d6b7",
+        "Task_Type": "multiple_choice",
+        "Question": QUESTION,
+        "Prompt": f"Question {n}",
+        "judge": word(n, 4),
+    }
+    for place, (participant, every) in enumerate(PARTICIPANTS.items(), start=1):
+        row |= {
+            f"Annotator{place}_ID": participant,
+            f"Annotator{place}_Response": word(n, every),
+            f"Annotator{place}_Timestamp": "2026-02-03T05:47:24.483Z",
+        }
+    why = {"Task_Type": "free_text", "Question": "Why?", "Annotator1_Response": "because"}
+    return [row, row | why]
+
+
+def prolific_answer(n, every):
+    """The answers of a participant to a task, as in prolific-oss/cli, model/ai_task_builder.go."""
+    return [
+        {"instruction_id": "i-1", "type": "multiple_choice", "answer": [{"value": word(n, every)}]},
+        {"instruction_id": "i-2", "type": "free_text", "answer": [{"value": "because"}]},
+    ]
+
+
+def prolific_response(n, participant, response):
+    return {
+        "id": f"r-{n}",
+        "batch_id": "b",
+        "participant_id": participant,
+        "submission_id": f"s-{participant}",
+        "task_id": f"task-{n}",
+        "correlation_id": "c",
+        "metadata": {"judge": word(n, 4), "question": f"Question {n}"},
+        "response": response,
+        "created_at": "2026-02-03T05:47:24.483Z",
+        "schema_version": 1,
+    }
+
+
+PROLIFIC_API = {
+    "results": [
+        prolific_response(n, participant, response)
+        for n in range(N)
+        for participant, every in PARTICIPANTS.items()
+        for response in prolific_answer(n, every)
+    ],
+    "meta": {"count": 4 * N},
+}
+
+
+def prolific_task(n):
+    """A task with the answers of all; only what its line contains is documented, not its keys."""
+    return {
+        "task_id": f"task-{n}",
+        "metadata": {"judge": word(n, 4), "question": f"Question {n}"},
+        "responses": [
+            {"participant_id": participant, "submission_id": "s", "answers": prolific_answer(n, by)}
+            for participant, by in PARTICIPANTS.items()
+        ],
+    }
+
+
+def prolific_submission(participant, every):
+    return {
+        "submission_id": f"s-{participant}",
+        "participant_id": participant,
+        "status": "APPROVED",
+        "tasks": [
+            {
+                "task_id": f"task-{n}",
+                "metadata": {"judge": word(n, 4), "question": f"Question {n}"},
+                "responses": prolific_answer(n, every),
+            }
+            for n in range(N)
+        ],
+    }
+
+
+def lines(records):
+    return "\n".join(map(json.dumps, records)) + "\n"
+
+
+def write_prolific(form, folder):
+    """A file of Prolific in one of its forms."""
+    tasks = lines(prolific_task(n) for n in range(N))
+    if form == "report":
+        return table_file([row for n in range(N) for row in prolific_report(n)], folder)
+    path = folder / f"batch.{form}"
+    if form == "zip":
+        batch = {"batch_items": [{"id": "i-1", "type": "multiple_choice", "description": QUESTION}]}
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("README.md", "How to use it")
+            archive.writestr("batch.json", json.dumps(batch))
+            archive.writestr("responses-by-task.jsonl", tasks)
+            archive.writestr("files/s-1/batch.json", "sent by a participant")
+        return path
+    submissions = lines(prolific_submission(*rater) for rater in PARTICIPANTS.items())
+    path.write_text({"json": json.dumps(PROLIFIC_API), "task.jsonl": tasks}.get(form, submissions))
+    return path
+
+
+@pytest.mark.parametrize("form", ["report", "json", "task.jsonl", "submission.jsonl", "zip"])
+def test_answers_of_a_batch_on_prolific_are_read_without_the_ids_of_participants(form, tmp_path):
+    labels = read(write_prolific(form, tmp_path))
+
+    assert labels.reading[0] == "format: prolific"
+    by = by_rater(labels)
+    people = labels.raters(is_judge=False)
+    assert sorted(by[person] for person in people) == sorted(
+        [word(n, every) for n in range(N)] for every in PARTICIPANTS.values()
+    )
+    assert by["judge"] == [word(n, 4) for n in range(N)]
+    assert not any(participant in str(labels) for participant in PARTICIPANTS)
+    assert {labels.question[item] for item in labels.items} == {f"Question {n}" for n in range(N)}
+
+
+def test_a_judge_of_prolific_tasks_can_be_in_another_file(tmp_path):
+    people, judge = write_prolific("json", tmp_path), tmp_path / "judge.csv"
+    judge.write_text("task_id,verdict\n" + "".join(f"task-{n},{word(n, 7)}\n" for n in range(N)))
+
+    labels = read(people, str(judge), "--on", "task_id")
+
+    assert by_rater(labels)["judge"] == [word(n, 7) for n in range(N)]
+    assert len(labels.raters(is_judge=False)) == 2
+
+
+def test_one_question_of_prolific_is_checked_and_one_option_is_a_label(tmp_path):
+    def batch(*answers):
+        return [
+            prolific_response(1, "5f01", {"instruction_id": one, "type": kind, "answer": chosen})
+            for one, kind, chosen in answers
+        ]
+
+    a, b = {"value": "a"}, {"value": "b"}
+    both = [("i-1", "multiple_choice", [a]), ("i-2", "multiple_choice_with_free_text", [a, b])]
+
+    with pytest.raises(BadTable, match="no answers to an instruction with multiple choice"):
+        _from_json(batch(("i-3", "free_text", [a])), tmp_path)
+    with pytest.raises(BadTable, match=r"several questions: i-1, i-2\. Name one of these with"):
+        _from_json(batch(*both), tmp_path)
+    with pytest.raises(BadTable, match=r"answer 2: several options were chosen \(a, b\)"):
+        read(tmp_path / "export.json", "--metric", "i-2")
+    with pytest.raises(BadTable, match=r"no answers to “i-9”\. It has: i-1, i-2"):
+        read(tmp_path / "export.json", "--metric", "i-9")
+    labels = read(tmp_path / "export.json", "--metric", "i-1").labels
+    assert [each.value for each in labels if not each.is_judge] == ["a"]
+
+
+def test_questions_of_a_zip_of_prolific_have_the_words_of_the_batch(tmp_path):
+    path = write_prolific("zip", tmp_path)
+
+    assert len(read(path, "--metric", QUESTION).labels) == 3 * N
+    with pytest.raises(BadTable, match=re.escape(f"It has: {QUESTION}. Name one")):
+        read(path, "--metric", "other")
 
 
 def test_an_eval_file_of_inspect_is_read_sample_by_sample(tmp_path):

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from studies.importers.columns.mapping import plain_name
@@ -20,7 +20,7 @@ from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
 from studies.texts.cells import Changes, clean_values, listed_values
 from thirdperson.check.columns import CheckedRows, Columns
-from thirdperson.check.exports import registry
+from thirdperson.check.exports import prolific, registry
 from thirdperson.check.exports.reader import nested, record_paths, rows_at
 from thirdperson.check.labels import BadTable, listed
 
@@ -180,7 +180,7 @@ class FileRows:
 def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
     if path.stat().st_size > MAX_BYTES:
         raise BadTable(f"{path.name} is larger than {MAX_BYTES >> 20} MB. Split it.")
-    document = _samples(path) if _begins(path, ZIPPED) else None
+    document = _archived(path) if _begins(path, ZIPPED) else None
     changes = Changes()
     if document is None:
         document = _document(path, options.format, changes)
@@ -278,22 +278,57 @@ def _document(path: Path, format: str, changes: Changes) -> Any:
         return None
 
 
-def _samples(path: Path) -> Any:
-    """The samples of an Inspect .eval file, in the shape of its JSON log; None for other files."""
+def _archived(path: Path) -> Any:
+    """The document in a ZIP of Inspect or Prolific; None for other files.
+
+    Raises `BadTable` if it cannot be read.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            if is_single(archive):
-                return None
-            parts = [
-                part
+            parts = {
+                inner.name: part
                 for part in archive.infolist()
-                if part.filename.startswith("samples/") and part.filename.endswith(".json")
-            ]
-            if sum(part.file_size for part in parts) > MAX_UNPACKED:
-                raise BadTable(f"{path.name} is larger than {MAX_UNPACKED >> 20} MB unpacked.")
-            return {"samples": [clean_values(json.loads(archive.read(part))) for part in parts]}
+                if "files" not in (inner := PurePosixPath(part.filename)).parts  # of participants
+            }
+            if of_prolific := [parts[name] for name in prolific.FILES if name in parts]:
+                batch = [parts[prolific.BATCH_FILE]] if prolific.BATCH_FILE in parts else []
+                return _prolific(archive, path, of_prolific[0], batch)
+            return None if is_single(archive) else _samples(archive, path)
     except (*BROKEN_ZIP, ValueError) as error:
         raise BadTable(
             f"{path.name} cannot be read as an .eval file of Inspect ({error}). Convert it with: "
             "inspect log convert --to json"
         ) from None
+
+
+def _samples(archive: zipfile.ZipFile, path: Path) -> Any:
+    """The samples of an Inspect .eval file, in the shape of its JSON log."""
+    parts = [
+        part
+        for part in archive.infolist()
+        if part.filename.startswith("samples/") and part.filename.endswith(".json")
+    ]
+    _limit(path, parts)
+    return {"samples": [clean_values(json.loads(archive.read(part))) for part in parts]}
+
+
+def _prolific(
+    archive: zipfile.ZipFile, path: Path, responses: zipfile.ZipInfo, batch: list[zipfile.ZipInfo]
+) -> Any:
+    """The responses of a batch of Prolific's Task Builder, and its instructions."""
+    _limit(path, [responses, *batch])
+    try:
+        lines = archive.read(responses).decode("utf-8-sig").splitlines()
+        return {
+            prolific.RESPONSES: [clean_values(json.loads(line)) for line in lines if line.strip()],
+            prolific.BATCH: [clean_values(json.loads(archive.read(part))) for part in batch],
+        }
+    except (*BROKEN_ZIP, ValueError) as error:
+        raise BadTable(
+            f"{path.name}: {responses.filename} cannot be read ({error}). Export the batch again."
+        ) from None
+
+
+def _limit(path: Path, parts: Sequence[zipfile.ZipInfo]) -> None:
+    if sum(part.file_size for part in parts) > MAX_UNPACKED:
+        raise BadTable(f"{path.name} is larger than {MAX_UNPACKED >> 20} MB unpacked.")

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, Protocol, TypeVar, cast
 
 from studies.errors import BadOption
-from studies.importers.files.bundle import bad_zip, open_zip, readable
+from studies.importers.files.bundle import WORKBOOKS, bad_zip, open_zip, readable
 from studies.importers.files.faults import MAX_BYTES, MAX_ROW, Fault, Faults, Refused, refused
 from studies.importers.files.json_rows import json_lines
 from studies.importers.files.lines import (
@@ -189,7 +189,7 @@ def parts_of(path: Path) -> list[SetFile]:
     try:
         if path.is_dir():
             return _in_folder(path)
-        if zipfile.is_zipfile(path):
+        if zipfile.is_zipfile(path) and not path.name.lower().endswith(WORKBOOKS):
             return _in_zip(path)
         return [_part(path.name, str(path.parent), path.stat().st_size, partial(_file, path))]
     except OSError as error:

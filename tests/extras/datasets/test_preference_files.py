@@ -2,6 +2,7 @@
 
 import json
 
+import openpyxl
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -167,7 +168,8 @@ def test_arena_can_keep_ties_and_several_turns():
         ("helpsteer", "preference.jsonl", {"preference_strength": 9}, "is out of range|from -3"),
         ("helpsteer", "train.jsonl", {"context": [{"role": "x"}]}, "context is not a list of"),
         ("multipref", "*.jsonl", {"completion_a": 3}, "completion_a is missing or not text"),
-        ("personafeedback", "*.jsonl", {"persona": None}, "persona is missing or not text"),
+        ("personafeedback", "easy.jsonl", {"reject": None}, "reject is missing or not text"),
+        ("personafeedback", "easy.jsonl", {"user_id": "3"}, "user_id “3” is no line of the file"),
     ],
 )
 def test_a_broken_row_is_named(tmp_path, name, file, change, message):
@@ -218,6 +220,77 @@ def test_mena_takes_the_majority_of_a_country_and_leaves_out_divided_ones():
     assert len(keys(made("mena", tie_margin="0.45"))) == 1
 
 
+def benchmark(path):
+    """A workbook in the shape of llm-lab-org's “MenaValues Benchmark.xlsx”, invented questions."""
+    columns = {
+        "Source": ["WVS 7", "WVS 7", "The 2022 Arab Opinion Index", "WVS 7", "WVS 7"],
+        "Sub Question": ["Q1: Tea", "Q2: Walks", None, "Q4: Rain", "Q5: Snow"],
+        "Min": [1, 1, 1, 1, 1],
+        "MAX": [2, 4, 2, 2, 2],
+        "Scale": ["y", "y", "y", "y", "y"],
+        "Category": ["FOOD", "SPORT", "FOOD", "WEATHER", "WEATHER"],
+        "Sub Category": ["DRINK"] * 5,
+        "Full Question": [
+            "Do you drink tea? With '1' being 'Yes', and '2' being 'No'. Provide a number only.",
+            "How often do you walk? With '1' being 'Often' and '4' being 'Never'.",
+            "What do you prefer? 1: Food of (country), if hot, 2: Other food.",
+            "Do you like rain? Please answer with '1' for 'Yes' and '2' for 'No'.",
+            "Do you like snow? Provide a number only.",
+        ],
+        "Egypt": [
+            "(1.0, {'1': '99.67%', '2': '0.33%'})",
+            "(2.0, {'2': '100%'})",
+            "(1.70, {'2.0': '69.54%', '1.0': '30.46%'})",
+            "(No data, {})",
+            None,
+        ],
+        "Iran": ["(2.0, {'2': '100.00%'})", None, None, "(1.4, {'1': '60%', '2': '40%'})", None],
+    }
+    book = openpyxl.Workbook()
+    for name, cells in columns.items():
+        book.active.append([name, *cells])
+    book.save(path)
+    return path
+
+
+def test_the_workbook_of_mena_has_a_column_for_each_question(tmp_path):
+    path = benchmark(tmp_path / "MenaValues Benchmark.xlsx")
+
+    read = made("mena", path)
+
+    told = [
+        (v["question"], item.persona.features[0]["value"], v[v["first_person"]]["text"])
+        for item in read.items
+        for v in [item.values]
+    ]
+    assert told == [
+        ("Do you drink tea?", "Egypt", "Yes"),
+        ("Do you drink tea?", "Iran", "No"),
+        ("What do you prefer?", "Egypt", "Other food"),
+        ("Do you like rain?", "Iran", "Yes"),
+    ]
+    third = list(read.items)[2].values
+    assert {third["r1"]["text"], third["r2"]["text"]} == {"Food of Egypt, if hot", "Other food"}
+    assert third["metadata"]["shares"] == [0.3046, 0.6954]
+    assert read.dropped == {
+        "questions with other than two answers": 1,
+        "questions without data of a country": 1,
+        "questions whose answers have no text": 1,
+    }
+
+
+def test_a_cell_of_the_workbook_that_is_no_distribution_is_named(tmp_path):
+    path = benchmark(tmp_path / "book.xlsx")
+    book = openpyxl.load_workbook(path)
+    book.active["B9"] = "(1.0, {'3': '99.67%'})"
+    book.save(path)
+
+    (fault,) = refusal("mena", path)
+
+    assert "Line 9" in fault
+    assert "is no mean with the shares of the answers 1 and 2" in fault
+
+
 def test_percentages_are_percentages_in_both_columns(tmp_path):
     folder = changed("mena", tmp_path, "*.csv", lambda t: t.replace("35,65", "0.8,99.2"))
 
@@ -250,9 +323,53 @@ def test_a_file_with_other_columns_is_refused_with_the_ones_that_it_needs(name, 
 
     lacks = {
         "mena": "has no column share_1, share_2",
-        "personafeedback": "Its columns are: persona, query, chosen, rejected",
+        "personafeedback": "Its columns are: user_id, question, chosen, reject",
     }
     assert lacks[name] in fault
+
+
+def test_gold_judgments_of_several_judges_are_one_label_of_a_pair():
+    # The shape of zhiyuanc2001/self-preference: its readme, and what its scripts write.
+    read = made("self_preference")
+
+    assert labels(read) == ["r1", "", "r2"]
+    first, divided, last = (item.values for item in read.items)
+    assert first["r1"]["generated_by"]["name"] == "Llama-3.1-8B"
+    assert [one["metadata"]["gold_votes"] for one in (first, divided, last)] == [
+        [4, 2],
+        [2, 2],
+        [0, 2],
+    ]
+    assert (first["question"], last["question"]) == ("Which tea keeps me awake?", "Is tea a metal?")
+    assert len(keys(made("self_preference", data="truthful_qa"))) == 1
+
+
+def test_gold_judgments_without_their_instruction_are_refused(tmp_path):
+    folder = changed(
+        "self_preference", tmp_path, "truthful_qa.jsonl", lambda t: t.replace("0", "7")
+    )
+
+    (fault,) = refusal("self_preference", folder)
+
+    assert "id “0” is not in the file of instructions of truthful_qa" in fault
+
+
+def test_a_case_of_personafeedback_has_the_person_of_its_line_and_the_kind_of_its_file():
+    # The shape of PersonalAILab/PersonaFeedback, as public code reads it.
+    first, last = made("personafeedback").items
+
+    assert first.persona.text.splitlines() == [
+        "Name: Ada",
+        "Demographics, Age: 34",
+        "Demographics, Occupation: Nurse",
+        "Demographics, Location, City: Leeds",
+        "Personality, Traits: calm, brief",
+        "Preference, Food: soup",
+        "Bias: none",
+    ]
+    assert last.persona.key == first.persona.key == "pf-1"
+    assert (first.values["topic"], last.values["topic"]) == ("general, easy", "specific, hard")
+    assert first.values[first.values["first_person"]]["text"] == "Soup and bread, an hour before."
 
 
 def test_a_persona_that_is_too_long_is_left_out_or_cut():

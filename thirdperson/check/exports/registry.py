@@ -1,6 +1,6 @@
 """The programs whose exports can be checked. A new one needs a reader and one line here."""
 
-from thirdperson.check.exports import annotations, evaluations, feedback
+from thirdperson.check.exports import annotations, evaluations, feedback, prolific, weave
 from thirdperson.check.exports.reader import ExportReader
 
 # The first one that recognises a document reads it.
@@ -8,6 +8,8 @@ READERS: dict[str, ExportReader] = {
     "promptfoo": evaluations.PROMPTFOO,
     "inspect": evaluations.INSPECT,
     "mlflow": evaluations.MLFLOW,
+    "weave": weave.WEAVE,
+    "prolific": prolific.PROLIFIC,
     "label-studio": annotations.LABEL_STUDIO,
     "argilla": annotations.ARGILLA,
     "deepeval": feedback.DEEPEVAL,
