@@ -201,9 +201,7 @@ def main() -> int:
             answers[report["headline"]["state"]] += 1
             texts.update({plain(each.title) for each in all_figures(report).values()})
             findings = all_sentences(report, "finding")
-            texts.update(
-                {plain("".join(words for words, _ in each.text.parts)) for each in findings}
-            )
+            texts.update({plain(str(each.text)) for each in findings})
             if (place + 1) % 20 == 0:
                 sys.stderr.write(f"{place + 1} {title}: {any_false} {dict(reports)}\n")
         seconds = time.perf_counter() - start

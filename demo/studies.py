@@ -4,6 +4,7 @@ import io
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management import call_command
@@ -117,7 +118,7 @@ def mark_simulated(study: Study, world: World, names: Mapping[str, str]) -> None
         annotator.save(update_fields=["pseudonym", "seed"])
 
 
-def _study(slug: str, world: World, owner: User, **fields: object) -> Study:
+def _study(slug: str, world: World, owner: User, **fields: Any) -> Study:
     known = Study.objects.filter(slug=slug).first()
     if known is not None and not known.is_simulated:
         raise DemoError(

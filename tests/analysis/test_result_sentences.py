@@ -1,6 +1,7 @@
 """Sentences on accuracy, certainty and agreement say what their numbers say, whatever these are."""
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -106,7 +107,7 @@ def cells(draw, most, key="ci"):
     n = draw(st.integers(0, most))
     correct = draw(st.integers(0, n))
     cell = {"n": n, "correct": correct, "accuracy": correct / n if n else None}
-    clusters = {}
+    clusters: dict[str, Any] = {}
     for name in ("ci", "ci_as_best"):
         put(clusters, name, draw(intervals(correct / n, 0.0)) if n else None)
     return cell | {"clusters": clusters}

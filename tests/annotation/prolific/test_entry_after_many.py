@@ -26,7 +26,7 @@ class Work:
     """Steps of SQLite's machine, or rows that PostgreSQL has read."""
 
     def __init__(self) -> None:
-        self.done = 0
+        self.done: float = 0
 
     def _step(self) -> int:
         self.done += 1

@@ -1,6 +1,7 @@
 """Files of preferences: what is particular about each, and what several people answered."""
 
 import json
+from typing import Any
 
 import openpyxl
 import pytest
@@ -222,7 +223,7 @@ def test_mena_takes_the_majority_of_a_country_and_leaves_out_divided_ones():
 
 def benchmark(path):
     """A workbook in the shape of llm-lab-org's “MenaValues Benchmark.xlsx”, invented questions."""
-    columns = {
+    columns: dict[str, list[Any]] = {
         "Source": ["WVS 7", "WVS 7", "The 2022 Arab Opinion Index", "WVS 7", "WVS 7"],
         "Sub Question": ["Q1: Tea", "Q2: Walks", None, "Q4: Rain", "Q5: Snow"],
         "Min": [1, 1, 1, 1, 1],

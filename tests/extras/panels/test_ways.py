@@ -37,7 +37,7 @@ class Way:
         self.client, self.base = Client(), f"/s/{panel.study.slug}/"
         self.link = link or self.simulated.link.removeprefix(settings.PUBLIC_BASE_URL)
         self.page = ""
-        self.headers = {}
+        self.headers: dict[str, str] = {}
         self.opens()
 
     def opens(self) -> None:
