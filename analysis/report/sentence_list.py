@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from analysis.report.quantities import Piece, Population, Text
-from analysis.report.report_json import Json
 
 FIRST_SCREEN = "First screen"
 # Elements with sentences; the title of a figure is one without a full stop.
@@ -19,6 +18,16 @@ _OTHERS = ("script", "style", "svg", "nav", "form", "td", "th")
 _STOPS = (".", "!", "?", ":")
 _END = re.compile(r"(?<=[.!?])\s+")
 OF_QUANTITIES, WITHOUT_NUMBER, UNKNOWN = "made of quantities", "without a number", "unknown"
+
+
+@dataclass(frozen=True)
+class ListedNumber:
+    """A number, its place in report.json, and the position of its population in the sentence's."""
+
+    text: str
+    unit: str
+    path: str
+    of: int | None
 
 
 @dataclass(frozen=True)
@@ -43,26 +52,18 @@ class ListedSentence:
         return list(dict.fromkeys([*about, *named]))
 
     @property
-    def json(self) -> Json:
-        return {
-            "chapter": self.chapter,
-            "text": self.text,
-            "kind": self.kind,
-            "numbers": [
-                {
-                    "text": piece.text,
-                    "unit": piece.quantity.unit,
-                    "path": piece.path,
-                    "of": piece.quantity.of and self.populations.index(piece.quantity.of),
-                }
-                for piece in self.pieces
-                if piece.quantity and not piece.population
-            ],
-            "populations": [
-                {"kind": of.kind, "rule": of.rule, "n": of.n, "among": of.among, "words": str(of)}
-                for of in self.populations
-            ],
-        }
+    def numbers(self) -> list[ListedNumber]:
+        places = {of: place for place, of in enumerate(self.populations)}
+        return [
+            ListedNumber(
+                piece.text,
+                piece.quantity.unit,
+                piece.path,
+                places[piece.quantity.of] if piece.quantity.of else None,
+            )
+            for piece in self.pieces
+            if piece.quantity
+        ]
 
     @property
     def lines(self) -> Iterator[str]:

@@ -6,7 +6,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.report.quantities import Name, Population, Quantity, recorded, say
-from analysis.report.sentence_list import OF_QUANTITIES, UNKNOWN, WITHOUT_NUMBER, sentences_of
+from analysis.report.sentence_list import (
+    OF_QUANTITIES,
+    UNKNOWN,
+    WITHOUT_NUMBER,
+    ListedNumber,
+    sentences_of,
+)
 from tests.analysis.builders import random_study
 
 ALIKE = Population("item", "on which both orders agree", 77, 240)
@@ -40,11 +46,8 @@ def test_every_sentence_of_a_page_has_its_chapter_its_numbers_and_what_they_are_
         ("1 What was found", "Nothing is settled.", WITHOUT_NUMBER),
         ("1 What was found", "k beats 3 of 4", UNKNOWN),
     ]
-    assert sentences[1].json["numbers"] == [
-        {"text": "79.2 %", "unit": "share", "path": "judges.0.accuracy", "of": 0}
-    ]
-    [of] = sentences[1].json["populations"]
-    assert (of["n"], of["among"], of["rule"]) == (77, 240, "on which both orders agree")
+    assert sentences[1].numbers == [ListedNumber("79.2 %", "share", "judges.0.accuracy", of=0)]
+    assert sentences[1].populations == [ALIKE]
 
 
 @pytest.mark.django_db
@@ -60,6 +63,13 @@ def test_the_command_lists_the_sentences_of_a_report_and_counts_them(capsys):
 
     kinds = [sentence["kind"] for sentence in content["sentences"]]
     assert content["kinds"] == {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+    about = {
+        sentence["populations"][number["of"]]["kind"]
+        for sentence in content["sentences"]
+        for number in sentence["numbers"]
+        if number["of"] is not None
+    }
+    assert "item" in about
     numbered = len(kinds) - kinds.count(WITHOUT_NUMBER)
     known = kinds.count(OF_QUANTITIES)
     assert words.endswith(

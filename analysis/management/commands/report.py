@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -196,7 +197,17 @@ class Command(BaseCommand):
         sentences = list(sentences_of(page, texts))
         kinds = Counter(sentence.kind for sentence in sentences)
         if self.as_json:
-            content = {"study": slug, "sentences": [one.json for one in sentences], "kinds": kinds}
+            listed = [
+                {
+                    "chapter": one.chapter,
+                    "text": one.text,
+                    "kind": one.kind,
+                    "numbers": [asdict(number) for number in one.numbers],
+                    "populations": [{"words": str(of), **asdict(of)} for of in one.populations],
+                }
+                for one in sentences
+            ]
+            content = {"study": slug, "sentences": listed, "kinds": kinds}
             self.stdout.write(json.dumps(content, ensure_ascii=False, indent=1))
             return
         for chapter, of_chapter in groupby(sentences, lambda one: one.chapter):
