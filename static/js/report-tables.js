@@ -77,6 +77,18 @@ function tex(text) {
   return [...text].map((sign) => facts.tex[sign] ?? texSign(sign)).join("");
 }
 
+// A rule under the head of each group, apart from the next.
+function rulesBelow(groups) {
+  let last = 0;
+  const rules = [];
+  for (const cell of groups) {
+    const first = last + 1;
+    last += cell.colSpan;
+    if (cell.textContent) rules.push(`\\cmidrule(lr){${first}-${last}}`);
+  }
+  return rules.join(" ");
+}
+
 function texOf(table) {
   const columns = headings(table);
   const layout = columns.map((cell) => (cell.classList.contains("number") ? "r" : "l")).join("");
@@ -91,7 +103,7 @@ function texOf(table) {
     ...notesOf(table).map((note) => `% ${note}`),
     `\\begin{tabular}{${layout}}`,
     "\\toprule",
-    ...(spans.length ? [`${spans.join(" & ")} \\\\`] : []),
+    ...(spans.length ? [`${spans.join(" & ")} \\\\`, rulesBelow(groups)] : []),
     `${columns.map((cell) => tex(cell.textContent)).join(" & ")} \\\\`,
     "\\midrule",
     ...Array.from(shownRows(table), (line) => `${[...line.cells].map(row).join(" & ")} \\\\`),
