@@ -15,7 +15,11 @@ _TOLD = (Membership.Role.OWNER, Membership.Role.EDITOR)
 
 def needs_of(study: Study) -> Iterator[Need]:
     """Moves that nobody has marked as read, and looks that failed last."""
-    sets = WatchedSet.objects.filter(study=study, ended_at=None).select_related("run__judge")
+    sets = (
+        WatchedSet.objects.filter(study=study, ended_at=None)
+        .select_related("run__judge")
+        .defer("frozen")
+    )
     for watched in sets:
         name = watched.run.judge.name
         address = reverse("watching:show", args=[study.slug, watched.public_id])
