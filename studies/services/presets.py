@@ -48,7 +48,7 @@ PRESETS = {
             "certainty_threshold": 80,
             "minutes": 20,
             "reward": 450,
-            "extras": ["documents", "frozen_plans", "planning"],
+            "extras": ["audit", "documents", "frozen_plans", "planning"],
         },
         balanced={
             "gender": ("woman", "man"),
@@ -63,7 +63,7 @@ PRESETS = {
         "Size of the paper",
         "300 items with 3 answers each, 30 items per annotator, certainty from 1 to 100, "
         "20 minutes at $13.50 an hour on Prolific.",
-        {"human_sample": 300, "extras": ["documents"]},
+        {"human_sample": 300, "extras": ["audit", "documents"]},
     ),
     "ties": StudyPreset(
         "Tie setting of the paper",
@@ -72,7 +72,7 @@ PRESETS = {
             "human_sample": 300,
             "allow_tie": True,
             "ask_certainty": False,
-            "extras": ["documents"],
+            "extras": ["audit", "documents"],
         },
     ),
     "class": StudyPreset(
@@ -95,6 +95,7 @@ PRESETS = {
             "items_per_annotator": 15,
             "minutes": 10,
             "reward": 225,
+            "extras": ["audit"],
         },
     ),
 }
