@@ -4,8 +4,6 @@ The release is a workbook with a column for each question and a row for each cou
 row for each question and country is read too.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from typing import Any
 
 from extras.datasets.pairs import REMEDY, is_usable, language_code, text_of
 from studies.importers.files.faults import ImportRow, refused
+from studies.importers.files.lines import BadLine, filled_rows
 from studies.importers.sets.data_set import (
     ALL,
     DataSet,
@@ -50,7 +49,7 @@ _NUMBERED = re.compile(
 
 
 @dataclass(frozen=True)
-class _Question:
+class _SurveyQuestion:
     """A question to people of a country, with the shares of its two answers."""
 
     question: str
@@ -64,7 +63,7 @@ class _Question:
 
 def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> Iterator[Raw]:
     sides = Sides(seed, "mena")
-    read: Iterator[tuple[str, int, _Question]]
+    read: Iterator[tuple[str, int, _SurveyQuestion]]
     if workbook := files.find("workbook"):
         read = _of_workbook(workbook, tally)
     else:
@@ -103,7 +102,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
             )
 
 
-def _of_rows(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _Question]]:
+def _of_rows(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _SurveyQuestion]]:
     """The rows of a CSV with a row for each question and country."""
     for line, cells in csv_rows(part, tally):
         row = ImportRow(line, part.name)
@@ -122,14 +121,16 @@ def _of_rows(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _Question]
             yield (
                 part.name,
                 line,
-                _Question(question, texts, shares, country, language, perspective, topic),
+                _SurveyQuestion(question, texts, shares, country, language, perspective, topic),
             )
 
 
-def _of_workbook(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _Question]]:
+def _of_workbook(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _SurveyQuestion]]:
     """The questions with two answers of the workbook, for each country that was asked."""
     table = _rows_of(part, tally)
-    labels = {cells[0].strip(): cells for cells in table if cells}
+    if not table:
+        return
+    labels = {_at(cells, 0): cells for _, cells in table}
     if lacks := [name for name in _ABOUT_QUESTIONS if name not in labels]:
         message = f"the workbook has no row {', '.join(lacks)}."
         raise refused(part.name, message, REMEDY)
@@ -145,8 +146,8 @@ def _of_workbook(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _Quest
         if len(texts) < 2:
             tally.drop("questions whose answers have no text")
             continue
-        for line, cells in enumerate(table, start=1):
-            country = cells[0].strip() if cells else ""
+        for line, cells in table:
+            country = _at(cells, 0)
             if not country or country in _NO_COUNTRY or not _at(cells, place):
                 continue
             if _at(cells, place).startswith(_NO_DATA):
@@ -156,24 +157,31 @@ def _of_workbook(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _Quest
             shares = _distribution(row, _at(cells, place))
             tally.faults += row.faults
             if not row.faults:
-                told = [text.replace("(country)", country) for text in (asked, *texts)]
+                texts_of_country = [text.replace("(country)", country) for text in (asked, *texts)]
                 topic = _at(topics, place)
                 yield (
                     part.name,
                     line,
-                    _Question(told[0], told[1:], shares, country, "en", None, topic),
+                    _SurveyQuestion(
+                        texts_of_country[0],
+                        texts_of_country[1:],
+                        shares,
+                        country,
+                        "en",
+                        None,
+                        topic,
+                    ),
                 )
 
 
-def _rows_of(part: SetFile, tally: Tally) -> list[list[str]]:
-    try:
-        with part.open() as stream:
-            text = stream.read().decode("utf-8-sig")
-        first = text[: text.find("\n")]
-        table = [*csv.reader(io.StringIO(text), delimiter=max(",;\t", key=first.count))]
-    except (UnicodeDecodeError, csv.Error) as error:
-        message = f"the sheet cannot be read ({error})."
-        raise refused(part.name, message, "Save it as CSV in UTF-8.") from error
+def _rows_of(part: SetFile, tally: Tally) -> list[tuple[int, list[str]]]:
+    """The rows of the sheet with their lines; none if it cannot be read, which is a fault."""
+    with part.open() as stream:
+        try:
+            table = [*filled_rows(stream, part.name, changes=tally.notes)]
+        except BadLine as bad:
+            tally.faults.append(bad.fault)
+            return []
     for _ in table:
         tally.row(part.name)
     return table
@@ -196,8 +204,8 @@ def _stem(question: str) -> tuple[str, list[str]]:
 
 def _distribution(row: ImportRow, cell: str) -> list[float]:
     """The shares of the answers 1 and 2 from a cell such as (1.04, {'1': '96.25%', …})."""
-    found = literal(cell)
-    counts = found[1] if isinstance(found, list | tuple) and len(found) == 2 else None
+    stated = literal(cell)
+    counts = stated[1] if isinstance(stated, list | tuple) and len(stated) == 2 else None
     shares = dict.fromkeys(("1", "2"), 0.0)
     try:
         for code, share in (counts or {}).items():

@@ -28,13 +28,15 @@ _KINDS = {"general": "general", "specific": "specific", "spedific": "specific"}
 
 
 def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> Iterator[Raw]:
-    found = files.all("cases")
-    if not found:
+    parts = files.all("cases")
+    if not parts:
         raise files.missing("cases")
     # A case names its person by the line in the file of personas.
-    personas = {str(line): _told(raw) for line, raw in json_rows(files.need("personas"), tally)}
+    personas = {
+        str(line): _text_of_person(raw) for line, raw in json_rows(files.need("personas"), tally)
+    }
     sides = Sides(seed, "personafeedback")
-    for part in found:
+    for part in parts:
         for line, raw in json_rows(part, tally):
             row = ImportRow(line, part.name)
             question, chosen, rejected = (text_of(row, raw, name) for name in _CASE[1:])
@@ -68,7 +70,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
                 yield part.name, line, raw_item
 
 
-def _told(person: Mapping[str, Any]) -> str:
+def _text_of_person(person: Mapping[str, Any]) -> str:
     """A persona as lines: its name, and each fact with its path."""
     return storable("\n".join(f"{path}: {fact}" for path, fact in _facts(person)))
 
@@ -79,9 +81,9 @@ def _facts(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]
         if isinstance(part, Mapping):
             yield from _facts(part, where)
         else:
-            parts = part if isinstance(part, list) else [part]
-            if told := ", ".join(text for one in parts if (text := str(one or "").strip())):
-                yield where, told
+            facts = part if isinstance(part, list) else [part]
+            if joined := ", ".join(text for one in facts if (text := str(one or "").strip())):
+                yield where, joined
 
 
 def _topic(file: str) -> str:

@@ -70,17 +70,17 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
                 row.fault("id", "unknown instruction", problem, f"Add {name}.jsonl.")
             tally.faults += row.faults
             if not row.faults:
-                found = pairs.setdefault((*key, tuple(models)), _Pair(part.name, line, texts))
-                found.votes.update(vote for vote in votes or [] if vote)
-    for (name, number, both), found in pairs.items():
-        responses = [*found.texts.values()]
+                judged = pairs.setdefault((*key, tuple(models)), _Pair(part.name, line, texts))
+                judged.votes.update(vote for vote in votes or [] if vote)
+    for (name, number, both), judged in pairs.items():
+        responses = [*judged.texts.values()]
         if not chosen(options["data"], name):
             tally.drop("pairs of other data")
         elif is_usable(asked[name, number], "", responses, tally):
-            first, second = (found.votes[model] for model in both)
+            first, second = (judged.votes[model] for model in both)
             yield (
-                found.file,
-                found.line,
+                judged.file,
+                judged.line,
                 pair(
                     key=f"selfpref-{for_id(name)}-{digest([number, *both])[:16]}",
                     first={"text": responses[0], "generated_by": _model(both[0])},

@@ -602,8 +602,8 @@ def test_reviewers_of_braintrust_have_a_span_each(tmp_path):
 def test_the_latest_feedback_of_weave_counts_and_notes_do_not(tmp_path):
     def entry(kind, when, **payload):
         ref = "weave:///team/project/call/c1"
-        made = {"creator": "ann", "wb_user_id": "u", "created_at": f"2026-01-0{when}T00:00:00Z"}
-        return {"weave_ref": ref, "feedback_type": kind, "payload": payload} | made
+        about = {"creator": "ann", "wb_user_id": "u", "created_at": f"2026-01-0{when}T00:00:00Z"}
+        return {"weave_ref": ref, "feedback_type": kind, "payload": payload} | about
 
     feedback = [
         entry("wandb.note.1", 1, note="Not what I asked."),

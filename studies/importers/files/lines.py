@@ -179,7 +179,7 @@ def records(
     counts what was changed in cells.
     """
     try:
-        rows = _filled_rows(stream, name, escape, changes)
+        rows = filled_rows(stream, name, escape, changes)
         for first, names in rows:
             header = [name_of(cell) for cell in names]
             faults = _too_many(first, header, name)
@@ -218,8 +218,8 @@ def _rows_below(
             yield line, dict(zip(header, (clean(cell, changes) for cell in cells), strict=True))
 
 
-def _filled_rows(
-    stream: IO[bytes], name: str, escape: str | None, changes: Changes | None
+def filled_rows(
+    stream: IO[bytes], name: str, escape: str | None = None, changes: Changes | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row that is not blank, with the line it starts on. Raises `BadLine`."""
     csv.field_size_limit(MAX_CELL)

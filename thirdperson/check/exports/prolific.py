@@ -86,11 +86,13 @@ def _of_report(records: list[dict[str, Any]], name: str) -> Iterator[_Answer]:
                 )
 
 
-def _found(value: Any, outer: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _answers_in(
+    value: Any, outer: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Each answer at any depth, with what surrounds it; `task` are the facts about the item."""
     if isinstance(value, list):
         for part in value:
-            yield from _found(part, outer)
+            yield from _answers_in(part, outer)
     elif isinstance(value, dict):
         here = {**outer, **{name: value[name] for name in _PEOPLE if value.get(name)}}
         if value.get("task_id"):
@@ -101,12 +103,12 @@ def _found(value: Any, outer: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any
             return
         for part in value.values():
             if isinstance(part, (dict, list)):
-                yield from _found(part, here)
+                yield from _answers_in(part, here)
 
 
 def _of_responses(records: list[dict[str, Any]], document: Any, name: str) -> Iterator[_Answer]:
     known = _instructions(document.get(BATCH)) if isinstance(document, dict) else {}
-    for number, (answer, here) in enumerate(_found(records, {}), start=1):
+    for number, (answer, here) in enumerate(_answers_in(records, {}), start=1):
         stated = answer.get("instruction")
         about = {"description": stated} if isinstance(stated, str) else stated or {}
         instruction = first_of(answer.get("instruction_id"), about.get("id"), stated)
@@ -133,8 +135,8 @@ def _instructions(value: Any) -> dict[str, dict[str, Any]]:
         return {key: one for part in value for key, one in _instructions(part).items()}
     if not isinstance(value, dict):
         return {}
-    found = {key: one for part in value.values() for key, one in _instructions(part).items()}
-    return found | ({str(value["id"]): value} if {"id", "type", "description"} <= {*value} else {})
+    by_id = {key: one for part in value.values() for key, one in _instructions(part).items()}
+    return by_id | ({str(value["id"]): value} if {"id", "type", "description"} <= {*value} else {})
 
 
 def _is_prolific(document: Any) -> bool:

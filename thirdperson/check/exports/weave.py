@@ -43,13 +43,13 @@ def _records(document: Any) -> list[dict[str, Any]]:
 
 def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """What an object contains by its path, as in a table; lists are whole."""
-    found: dict[str, Any] = {}
+    by_path: dict[str, Any] = {}
     for name, part in value.items():
         if isinstance(part, dict):
-            found |= _flat(part, f"{prefix}{name}.")
+            by_path |= _flat(part, f"{prefix}{name}.")
         else:
-            found[f"{prefix}{name}"] = part
-    return found
+            by_path[f"{prefix}{name}"] = part
+    return by_path
 
 
 def _is_feedback(record: Mapping[str, Any]) -> bool:
@@ -64,10 +64,10 @@ def _is_labelled_call(call: Mapping[str, Any]) -> bool:
 
 
 def _is_weave(document: Any) -> bool:
-    found = _records(document)
-    return bool(found) and (
-        all(map(_is_feedback, found))
-        or any("id" in one and _is_labelled_call(one) for one in found)
+    records = _records(document)
+    return bool(records) and (
+        all(map(_is_feedback, records))
+        or any("id" in one and _is_labelled_call(one) for one in records)
     )
 
 
