@@ -31,7 +31,7 @@ class World:
 
     def __init__(self, rng: np.random.Generator, moved: frozenset[str], size: float) -> None:
         self._rng, self._moved, self._size = rng, moved, size
-        # Most answers are stable, some are not: 9 % differ from the frozen one when asked again.
+        # Most answers are stable, some are not: about 12 % differ when asked again.
         unstable = rng.beta(0.3, 4, ITEMS_OF_SET)
         self._chance = np.where(rng.random(ITEMS_OF_SET) < 0.5, unstable, 1 - unstable)
         self._certainty = rng.uniform(60, 95, ITEMS_OF_SET)
