@@ -83,6 +83,7 @@ class RemarksSection(Section):
         remarks.known | count | The annotator knows the person.
         remarks.other | count | Something else.
         remarks.flags.most | list | Items with the most flags of at least two people.
+        most.item | text | The item's id.
         most.people | count | People who flagged the item.
         most.kinds | object | Their flags by what is wrong.
         remarks.either | object | Answers for which the other response would do as well.

@@ -575,6 +575,7 @@ def test_without_javascript_the_numbers_are_there(browser, report_file):
     page.goto(report_file.as_uri())
 
     assert "JavaScript is off" in page.locator("body").inner_text()
+    page.locator("details:has(#figure-accuracy) > summary").first.click()
     assert page.locator("#figure-accuracy svg.still").first.is_visible()
     assert page.locator("#figure-histograms table tbody tr").count() > 10
     context.close()

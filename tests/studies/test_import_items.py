@@ -212,7 +212,7 @@ def test_queries_do_not_grow_with_existing_rows():
         put(study, *large)
 
     assert len(first) <= 25
-    assert len(again) <= 12
+    assert len(again) <= 13  # one looks up the preset that the study was made from
 
 
 @pytest.mark.postgres
