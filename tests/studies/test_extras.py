@@ -46,6 +46,7 @@ def titles(study):
 
 
 def test_a_study_begins_with_none_and_shows_no_page_of_one(study):
+    pytest.importorskip("extras.certificates")
     assert study.extras == []
     assert not study.has_extra("certificates")
     assert study.has_extra("try_out")  # of the installation
@@ -53,6 +54,7 @@ def test_a_study_begins_with_none_and_shows_no_page_of_one(study):
 
 
 def test_a_press_turns_one_on_and_off_and_its_rows_are_kept(client, study):
+    pytest.importorskip("extras.certificates")
     page = press(client, "certificates", on="1")
     study.refresh_from_db()
     assert study.extras == ["certificates"]
@@ -69,6 +71,7 @@ def test_a_press_turns_one_on_and_off_and_its_rows_are_kept(client, study):
 
 
 def test_the_page_of_one_that_is_off_says_what_it_is_and_a_press_turns_it_on(client, study):
+    pytest.importorskip("extras.certificates")
     address = reverse("certificates:list", args=["one"])
 
     seen = client.get(address)
@@ -84,6 +87,8 @@ def test_the_page_of_one_that_is_off_says_what_it_is_and_a_press_turns_it_on(cli
 
 
 def test_only_those_that_are_on_are_imported(tmp_path):
+    pytest.importorskip("extras.certificates")
+    pytest.importorskip("extras.graded")
     code = (
         "import sys, django; django.setup()\n"
         "from studies.extra import Kind\n"
@@ -107,6 +112,7 @@ def test_only_those_that_are_on_are_imported(tmp_path):
 
 
 def test_strangers_do_not_learn_whether_a_study_exists(client, study, django_user_model):
+    pytest.importorskip("extras.certificates")
     client.force_login(django_user_model.objects.create_user("stranger"))
 
     assert client.get("/studies/one/settings/extras/").status_code == 404
@@ -128,6 +134,8 @@ def test_an_unknown_name_is_refused_with_the_list(client, study):
 
 
 def test_commands_turn_on_and_off_and_list(study, capsys):
+    pytest.importorskip("extras.graded")
+    pytest.importorskip("extras.rules")
     call_command("extras", "one", "--on", "rules", "--on", "graded")
     call_command("extras", "one", "--off", "graded")
 
@@ -150,6 +158,7 @@ def test_a_file_in_which_extras_are_no_list_of_names_is_refused(tmp_path, extras
 
 
 def test_turning_on_again_says_nothing_and_writes_nothing(study):
+    pytest.importorskip("extras.rules")
     assert turn_on(study, "rules", "") == ["Turned on for this study: Rules of disagreement."]
     assert turn_on(study, "rules") == []
     assert list(turned_on_at(study)) == ["rules"]
@@ -198,6 +207,7 @@ def test_an_import_turns_on_what_its_items_need(study, tmp_path, capsys, raw, op
 
 
 def test_imported_judgments_turn_on_the_protocol_of_their_setting(study, tmp_path, capsys):
+    pytest.importorskip("extras.graded")
     [item] = make_items(study, 1)
     file = tmp_path / "judgments.csv"
     file.write_text(f"item_id,choice\n{item.key},r1\n")
@@ -209,6 +219,8 @@ def test_imported_judgments_turn_on_the_protocol_of_their_setting(study, tmp_pat
 
 
 def test_a_judge_that_is_asked_says_what_was_turned_on(study, capsys):
+    pytest.importorskip("extras.graded")
+    pytest.importorskip("extras.packs")
     make_items(study, 1)
     make_judge(name="j", base_url="http://127.0.0.1:9/v1")
 
@@ -220,6 +232,7 @@ def test_a_judge_that_is_asked_says_what_was_turned_on(study, capsys):
 
 
 def test_an_export_of_everything_has_all_shapes_of_files(study, tmp_path):
+    pytest.importorskip("extras.documents")
     call_command("export", "one", "--what", "all", "--out", str(tmp_path / "out"))
 
     assert Study.objects.get().extras == []
@@ -234,6 +247,8 @@ def merged(monkeypatch):
 
 
 def test_names_of_earlier_versions_are_those_of_today(merged, study):
+    pytest.importorskip("extras.certificates")
+    pytest.importorskip("extras.documents")
     study.extras = ["certificates", "peeks", "prints"]
     study.clean_extras()
 
@@ -245,6 +260,7 @@ def test_names_of_earlier_versions_are_those_of_today(merged, study):
 
 
 def test_an_extra_under_its_former_name_was_turned_on_when_the_log_says(merged, study):
+    pytest.importorskip("extras.documents")
     call_command("extras", "one", "--on", "documents")
     row = StudyLog.objects.get(event=settings_service.SETTINGS_CHANGED)
     row.detail["after"]["extras"] = ["prints"]
@@ -256,6 +272,8 @@ def test_an_extra_under_its_former_name_was_turned_on_when_the_log_says(merged, 
 
 @pytest.mark.django_db(transaction=True)
 def test_studies_of_before_have_merged_extras_under_their_names_of_today(study):
+    pytest.importorskip("extras.data_files")
+    pytest.importorskip("extras.documents")
     Study.objects.update(extras=["amended_consents", "documents", "labelling"])
 
     update_from_before("studies", "0006_names_of_merged_extras")
