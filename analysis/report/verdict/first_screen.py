@@ -615,8 +615,8 @@ def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
             size = clause(" (about {total} items)", total=total)
         return say(
             "More than {most} times as many items and people{size}, to show {shows}. First ask "
-            "whether a difference of {gap} points, as on {gap.some}, matters to you: a margin wider "
-            "than {margin} points needs fewer, but must be fixed before a new study.",
+            "whether a difference of {gap} points, as on {gap.some}, matters to you: a margin "
+            "wider than {margin} points needs fewer, but must be fixed before a new study.",
             most=_planned(MOST),
             size=size,
             shows=shows,
