@@ -216,7 +216,7 @@ def certainties(draw, items, answers, n, *, family):
     return entry
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(reports())
 def test_every_sentence_of_these_chapters_is_sound_whatever_the_numbers(report):
     with recorded() as texts:
