@@ -98,10 +98,10 @@ class Population:
 
 
 @dataclass(frozen=True)
-class Interval:
+class QuantityInterval:
     """The ends of a 95 % interval and their place in report.json, or why there is none.
 
-    >>> Interval.at({"ci": None, "ci_reason": "too_few_items"}, "ci", "human.majority").why
+    >>> QuantityInterval.at({"ci": None, "ci_reason": "too_few_items"}, "ci", "human.majority").why
     'too few items'
     """
 
@@ -110,7 +110,7 @@ class Interval:
     why: str = ""
 
     @classmethod
-    def at(cls, entry: ReportJson, key: str, path: str) -> "Interval":
+    def at(cls, entry: ReportJson, key: str, path: str) -> "QuantityInterval":
         """Read an interval of report.json from the entry at `path`."""
         if entry[key] is None:
             return cls(why=reason(entry[f"{key}_reason"]))
@@ -122,7 +122,7 @@ class Interval:
         return self.ends is not None and not self.ends[0] <= 0 <= self.ends[1]
 
 
-NO_INTERVAL = Interval(why="not computed")
+NO_INTERVAL = QuantityInterval(why="not computed")
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Quantity:
     of: Population | None
     value: float
     path: str = ""
-    interval: Interval = NO_INTERVAL
+    interval: QuantityInterval = NO_INTERVAL
 
     def __post_init__(self) -> None:
         if not all(map(math.isfinite, (self.value, *(self.interval.ends or ())))):

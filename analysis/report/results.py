@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from analysis.report.quantities import (
-    Interval,
     Name,
     Population,
     Quantity,
+    QuantityInterval,
     Text,
     Unit,
     Words,
@@ -56,7 +56,7 @@ class TestResult:
         """A difference in report.json whose interval allows for choosing the best of several."""
         value = Quantity("points", of, entry["value"], f"{path}.value")
         return cls(
-            replace(value, interval=Interval.at(entry, "ci_as_best", path)),
+            replace(value, interval=QuantityInterval.at(entry, "ci_as_best", path)),
             holds,
             _optional(entry, "p_holm", path, "p", of),
             Quantity("count", None, entry["tests"], f"{path}.tests"),
@@ -108,7 +108,7 @@ def not_shown(who: Sequence[Name | Words], what: Words) -> Text:
     return clause("neither is shown to be {what}", what=what)
 
 
-def by_chance(interval: Interval) -> Text | Words:
+def by_chance(interval: QuantityInterval) -> Text | Words:
     """Why nothing is claimed although the interval that is shown does not include 0."""
     if not interval.excludes_zero:
         return NOTHING
@@ -224,7 +224,7 @@ def people_agree(report: ReportJson) -> Quantity:
     found, path = report["human"]["agreement"], "human.agreement"
     n, rule = found["unanimous"]["n"], "that two or more people answered"
     of = items(report, rule, n, f"{path}.unanimous.n")
-    interval = Interval.at(found, "percent_general_ci", path)
+    interval = QuantityInterval.at(found, "percent_general_ci", path)
     return Quantity("rate", of, found["percent"], f"{path}.percent", interval)
 
 
@@ -232,12 +232,12 @@ def accuracy_of(side: ReportJson, path: str, of: Population, key: str = "ci") ->
     """A share of right answers, with the interval `key` that allows for what answers share."""
     # Of few items, the sentence has the number of right ones.
     place = "correct" if of.n < TOO_SMALL else "accuracy"
-    interval = Interval.at(side["clusters"], key, f"{path}.clusters")
+    interval = QuantityInterval.at(side["clusters"], key, f"{path}.clusters")
     return Quantity("share", of, side["accuracy"], f"{path}.{place}", interval)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AgainstPeople:
     """A judge and the majority of people on the items that both decided.
 
     `state` is the headline's. `shares` are the right answers of the judge and of people. `narrow`
@@ -258,7 +258,7 @@ class Comparison:
     @classmethod
     def of_run(
         cls, report: ReportJson, index: int, *, state: str, judge: str, people: str
-    ) -> "Comparison":
+    ) -> "AgainstPeople":
         """The comparison of a run in report.json; `judge` and `people` are the words for them."""
         entry = report["comparison"][index]["difference_general"]
         path = f"comparison.{index}.difference_general"
@@ -276,7 +276,7 @@ class Comparison:
             comparison,
             result=TestResult.of_difference(entry, path, of, holds=state in ("better", "worse")),
             shares=(ours, theirs),
-            narrow=replace(narrow, interval=Interval.at(entry, "equivalence_ci", path)),
+            narrow=replace(narrow, interval=QuantityInterval.at(entry, "equivalence_ci", path)),
             p_equivalence=_optional(entry, "equivalence_p_holm", path, "p", of),
         )
 

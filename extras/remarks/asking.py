@@ -11,19 +11,19 @@ from django.utils.translation import gettext_lazy as _
 from annotation.content.added_questions import AddedQuestions
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.services.endings import AtEnd
-from extras.remarks.models import Flag, RemarkQuestions, Remarks, RemarksDraft
+from extras.remarks.models import ItemFlag, RemarkQuestions, Remarks, RemarksDraft
 from studies.models import Study
 from studies.pages.responses import whole_number
 
 FIELDS = ("flags", "either", "others")
-# The words of the page; those of `Flag` are for researchers.
+# The words of the page; those of `ItemFlag` are for researchers.
 _FLAGS = (
     ("", _("No")),
-    (Flag.SENSE, _("It does not make sense")),
-    (Flag.SAME, _("Both responses are the same")),
-    (Flag.OFFENSIVE, _("It is offensive")),
-    (Flag.KNOWN, _("I know this person")),
-    (Flag.OTHER, _("Something else")),
+    (ItemFlag.SENSE, _("It does not make sense")),
+    (ItemFlag.SAME, _("Both responses are the same")),
+    (ItemFlag.OFFENSIVE, _("It is offensive")),
+    (ItemFlag.KNOWN, _("I know this person")),
+    (ItemFlag.OTHER, _("Something else")),
 )
 _YES = "yes"
 
@@ -67,7 +67,7 @@ class RemarksForm:
     def check(self, choice: str) -> Mapping[str, Any]:
         self._is_tie = choice == "tie"
         self.errors = {}
-        if self.values.get("flag", "") not in ("", *Flag.values):
+        if self.values.get("flag", "") not in ("", *ItemFlag.values):
             self.errors = {"flag": _("Select one of the listed reasons, or “No”")}
         others = self.values.get("others", "")
         number = whole_number(others)

@@ -10,7 +10,7 @@ from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import listed, number_of, percent, points, points_range, reason, run_name
 from extras.remarks.measures import MOST_FLAGGED, remarks
-from extras.remarks.models import Flag
+from extras.remarks.models import ItemFlag
 
 # Kinds of claims.
 WRONG, GUESSES, POPULAR, JUDGED = (
@@ -24,7 +24,7 @@ WRONG, GUESSES, POPULAR, JUDGED = (
 def flags_table(report: ReportJson) -> Table:
     flags = report["remarks"]["flags"]
     rows = [
-        (each["item"], each | {"kinds": listed([Flag(kind).label for kind in each["kinds"]])})
+        (each["item"], each | {"kinds": listed([ItemFlag(kind).label for kind in each["kinds"]])})
         for each in flags["most"]
     ]
     return table_of_entries(

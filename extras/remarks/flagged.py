@@ -10,7 +10,7 @@ from django.utils.http import urlencode
 
 from annotation.models import Annotation
 from extras.remarks.asking import asked_in
-from extras.remarks.models import Flag, Remarks
+from extras.remarks.models import ItemFlag, Remarks
 from studies.models import Item, Study
 from studies.pages.workbench import Need
 
@@ -52,7 +52,7 @@ def flagged_items(study: Study) -> list[FlaggedItem]:
         FlaggedItem(
             key,
             flags.total(),
-            ", ".join(f"{Flag(flag).label} ({n:,})" for flag, n in flags.most_common()),
+            ", ".join(f"{ItemFlag(flag).label} ({n:,})" for flag, n in flags.most_common()),
             f"{address}?{urlencode({'item': key})}",
         )
         for key, flags in of_item.items()

@@ -8,7 +8,7 @@ from studies.models import Study
 from studies.statements import clock
 
 
-class Flag(models.TextChoices):
+class ItemFlag(models.TextChoices):
     """What can be wrong with an item."""
 
     SENSE = "sense", "does not make sense"
@@ -40,7 +40,7 @@ class Remarks(models.Model):
 
     answer = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="remarks")
     revision = models.PositiveIntegerField()
-    flag = models.CharField(max_length=10, choices=Flag, blank=True)
+    flag = models.CharField(max_length=10, choices=ItemFlag, blank=True)
     either = models.BooleanField(
         null=True, blank=True, help_text="whether the other response would do; null if not asked"
     )

@@ -14,11 +14,11 @@ from analysis.data.arrays import CODE, MISSING, Dataset, Extra, Floats, RunData
 from analysis.data.extras import ExtraReader
 from extras.remarks.asking import asked_in
 from extras.remarks.flagged import current_remarks
-from extras.remarks.models import Flag
+from extras.remarks.models import ItemFlag
 from judging.models import Judgment
 from studies.models import Item, Study
 
-FLAGS = tuple(Flag.values)
+FLAGS = tuple(ItemFlag.values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.report.quantities import Interval, Population, Quantity, clause, recorded
+from analysis.report.quantities import Population, Quantity, QuantityInterval, clause, recorded
 from analysis.report.results import (
-    Comparison,
+    AgainstPeople,
     Finding,
     TestResult,
     decided_by_judge,
@@ -257,7 +257,7 @@ def compared(draw):
 def test_the_words_the_number_and_the_interval_of_a_comparison_say_the_same(compared):
     report, state = compared
     entry = report["comparison"][0]["difference_general"]
-    found = Comparison.of_run(report, 0, state=state, judge="k", people="the majority")
+    found = AgainstPeople.of_run(report, 0, state=state, judge="k", people="the majority")
     words, answer = str(found.sentence()), str(found.answer())
 
     if state == "too_few":
@@ -293,7 +293,7 @@ def test_the_words_the_number_and_the_interval_of_a_comparison_say_the_same(comp
 def test_a_claim_needs_its_test_its_sign_and_its_interval(value, data, holds):
     ends = data.draw(intervals(value))
     of = Population("item", n=50, among=50)
-    interval = Interval(tuple(ends)) if ends else Interval(why="too few items")
+    interval = QuantityInterval(tuple(ends)) if ends else QuantityInterval(why="too few items")
     number = Quantity("points", of, value, interval=interval)
     result = TestResult(number, holds)
     more, less = clause("k is right more often"), clause("k is right less often")

@@ -85,7 +85,7 @@ class JudgeChange:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ChangeSince:
     """What changed since the earlier file, or why nothing can be compared.
 
     `has_right_labels` says what decides, `is_distance` that labels are steps or scores. `left_out`
@@ -216,12 +216,12 @@ def stored(labels: LabelTable) -> dict[str, Any]:
     }
 
 
-def compared(labels: LabelTable, options: Namespace) -> Comparison:
+def compared(labels: LabelTable, options: Namespace) -> ChangeSince:
     """The labels against those of `--against`. Raises `BadTable` if these cannot be read."""
     return between(labels, _earlier(options), options)
 
 
-def between(labels: LabelTable, earlier: EarlierFile, options: Namespace) -> Comparison:
+def between(labels: LabelTable, earlier: EarlierFile, options: Namespace) -> ChangeSince:
     """What changed from the earlier file to these labels."""
     items = [item for item in labels.items if item in earlier.items]
     left_out = list(_only_in_one(len(labels.items), len(earlier.items), len(items)))
@@ -231,7 +231,7 @@ def between(labels: LabelTable, earlier: EarlierFile, options: Namespace) -> Com
         why = "they have no item in common."
     elif not (why := _other_labels(_words(labels), earlier.words, options)):
         return _compared(labels, earlier, items, left_out, options)
-    return Comparison(earlier.name, (), left_out, why=why)
+    return ChangeSince(earlier.name, (), left_out, why=why)
 
 
 def _kept(labels: LabelTable) -> dict[str, EarlierItem]:
@@ -356,7 +356,7 @@ def _compared(
     items: Sequence[str],
     left_out: list[str],
     options: Namespace,
-) -> Comparison:
+) -> ChangeSince:
     now, earlier = _kept(labels), file.items
     same = [item for item in items if now[item].about == earlier[item].about]
     if len(same) < len(items):
@@ -395,7 +395,7 @@ def _compared(
             has_right_labels=bool(right),
             new_labels="" if table.scale.is_graded else _new_labels(_words(labels), file.words),
         )
-    return Comparison(file.name, (), left_out, why=why)
+    return ChangeSince(file.name, (), left_out, why=why)
 
 
 def _pairs(labels: LabelTable, earlier: Mapping[str, EarlierItem]) -> list[tuple[str, str]]:
@@ -461,7 +461,7 @@ def _changes(
     *,
     has_right_labels: bool,
     new_labels: str,
-) -> Comparison:
+) -> ChangeSince:
     sharing = table.sharing(these_people=True)
     only = sharing.short
     sharing = sharing.without(*only)
@@ -486,7 +486,7 @@ def _changes(
         measured.append((judge, before, int(known.sum()), changed, shares, found))
     adjusted = adjusted_states([found for *_, found in measured])
     changes = [JudgeChange(*one, state) for one, state in zip(measured, adjusted, strict=True)]
-    return Comparison(
+    return ChangeSince(
         name,
         changes,
         left_out,

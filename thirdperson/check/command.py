@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from thirdperson.check.labels import BadTable, LabelTable, listed
 
 if TYPE_CHECKING:
-    from thirdperson.check.against import Comparison
+    from thirdperson.check.against import ChangeSince
     from thirdperson.check.levels import LabelScale
     from thirdperson.check.scales import ScaleFinding
 
@@ -341,7 +341,7 @@ def _write_marking_page(options: Namespace) -> int:
     return TRUSTED
 
 
-def _compare_alone(labels: LabelTable, comparison: "Comparison", options: Namespace) -> int:
+def _compare_alone(labels: LabelTable, comparison: "ChangeSince", options: Namespace) -> int:
     """Without labels of people there is no verdict and no report."""
     reading = [*labels.reading, *_skipped(labels)]
     if options.json:
@@ -363,7 +363,7 @@ def _print_json(
     result: dict[str, Any],
     labels: LabelTable,
     reading: Sequence[str],
-    comparison: "Comparison | None",
+    comparison: "ChangeSince | None",
     options: Namespace,
 ) -> None:
     """The result, with what a later `--against` needs."""
@@ -378,13 +378,13 @@ def _print_json(
     sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")
 
 
-def _markdown(comparison: "Comparison | None") -> str:
+def _markdown(comparison: "ChangeSince | None") -> str:
     from thirdperson.check.verdict import escaped
 
     return f"\n{comparison.markdown(escaped)}" if comparison else ""
 
 
-def _lines(comparison: "Comparison | None") -> list[str]:
+def _lines(comparison: "ChangeSince | None") -> list[str]:
     if comparison is None:
         return []
     from thirdperson.check.terminal import of_output
@@ -401,7 +401,7 @@ def _check_scale(
     labels: LabelTable,
     scale: "LabelScale",
     options: Namespace,
-    comparison: "Comparison | None" = None,
+    comparison: "ChangeSince | None" = None,
 ) -> int:
     """Check labels of more than two classes, or on a scale: a verdict for each judge."""
     from thirdperson.check.scale_page import as_json, markdown, page, terminal_lines

@@ -27,7 +27,15 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
-from analysis.report.quantities import Interval, Name, Population, Quantity, Text, Words, say
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    Text,
+    Words,
+    say,
+)
 from analysis.report.report_json import (
     Json,
     estimate,
@@ -302,7 +310,7 @@ def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict
         words = f"No side of {limit} or more for {who}: {chose}, and {right} ({gap})."
         return {"light": "green", "text": words}
     words = f"We cannot tell whether the side matters for {who}: {chose}, and {right} ({gap})."
-    return {"light": "unknown", "text": f"{words}{by_chance(Interval(ends))}"}
+    return {"light": "unknown", "text": f"{words}{by_chance(QuantityInterval(ends))}"}
 
 
 def _of_people(study: ReportedStudy) -> Json:

@@ -12,10 +12,10 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from analysis.report.quantities import (
-    Interval,
     Name,
     Population,
     Quantity,
+    QuantityInterval,
     Text,
     Words,
     capitalised,
@@ -26,7 +26,7 @@ from analysis.report.quantities import (
 )
 from analysis.report.report_json import ReportJson
 from analysis.report.results import (
-    Comparison,
+    AgainstPeople,
     accuracy_of,
     clusters_of,
     decided_by_people,
@@ -90,7 +90,7 @@ class ReplacementVerdict:
     def gap(self) -> Quantity:
         """The judge's agreement with a person minus that of another person."""
         ends = self.found["ci"] and (-self.found["ci"][1], -self.found["ci"][0])
-        return Quantity("points", self.of, -self.advantage, interval=Interval(ends))
+        return Quantity("points", self.of, -self.advantage, interval=QuantityInterval(ends))
 
     def times_more(self) -> float:
         """How many times as much data would settle it if the observed advantage is true."""
@@ -274,7 +274,7 @@ def standings_of(report: Mapping[str, Any]) -> list[JudgeStanding]:
 def _compared(report: ReportJson, state: str) -> Text:
     index = headline_run(report)
     judge, people = judge_name(report, index), people_words(report)
-    return Comparison.of_run(report, index, state=state, judge=judge, people=people).answer()
+    return AgainstPeople.of_run(report, index, state=state, judge=judge, people=people).answer()
 
 
 def no_better_than_guessing(report: ReportJson) -> list[Name | Words]:
@@ -338,7 +338,7 @@ def _why_open(report: ReportJson, found: ReplacementVerdict) -> Text:
                 copied=Words(COPIED),
             )
         case "order":
-            gain = Interval.at(test["gain"], "ci", "")
+            gain = QuantityInterval.at(test["gain"], "ci", "")
             return clause(
                 "its own labels in random order agree with people about as often (gain {x} points "
                 "on {x.of}, {x.interval})",

@@ -20,10 +20,10 @@ from analysis.report.figures import (
     vertical,
 )
 from analysis.report.quantities import (
-    Interval,
     Name,
     Population,
     Quantity,
+    QuantityInterval,
     Text,
     Unit,
     Words,
@@ -380,7 +380,7 @@ def _methods(report: ReportJson) -> Iterator[Sentence]:
 def _alpha_of_people(report: ReportJson) -> Quantity:
     path = "human.agreement.krippendorff_alpha"
     entry, of = report["human"]["agreement"]["krippendorff_alpha"], people_agree(report).of
-    interval = Interval.at(entry, "ci", path)
+    interval = QuantityInterval.at(entry, "ci", path)
     return Quantity("coefficient", of, entry["value"], f"{path}.value", interval)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.report.quantities import (
-    Interval,
     Name,
     Population,
     Quantity,
+    QuantityInterval,
     Text,
     Words,
     clause,
@@ -89,7 +89,7 @@ def _not_stated(name: Name, others: int) -> Text:
 
 def _together(report: ReportJson, name: Name, found: ReportJson, path: str, *, holds: bool) -> Text:
     of = items(report, "on which both state a certainty", found["items"], f"{path}.items")
-    interval = Interval.at(found, "spearman_general_ci", path)
+    interval = QuantityInterval.at(found, "spearman_general_ci", path)
     rho = Quantity("coefficient", of, found["spearman"], f"{path}.spearman", interval)
     moves = {
         finding: clause(f"the certainty of {{name}} {verb} that of people", name=name)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analysis.report.quantities import (
-    Interval,
     Name,
     Population,
     Quantity,
+    QuantityInterval,
     Text,
     Words,
     clause,
@@ -16,7 +16,7 @@ from analysis.report.quantities import (
 )
 from analysis.report.report_json import Json
 from analysis.report.results import (
-    Comparison,
+    AgainstPeople,
     accuracy_of,
     clusters_of,
     decided_by_judge,
@@ -70,7 +70,7 @@ def headline(report: ReportJson) -> Json:
     sentences = [
         _people(report),
         of_judge,
-        Comparison.of_run(report, index, state=state, judge=name, people=many).sentence(),
+        AgainstPeople.of_run(report, index, state=state, judge=name, people=many).sentence(),
         *_when_certain(report, index, name),
         *_estimand(name, people, difference, f"comparison.{index}.difference_general"),
     ]
@@ -225,7 +225,7 @@ def _without_truth(report: ReportJson) -> Iterator[Text]:
         best, index = max(agreeing)
         entry, path = report["comparison"][index], f"comparison.{index}"
         of = items(report, "that both decided", entry["common_items"], f"{path}.common_items")
-        interval = Interval.at(entry, "agreement_as_best_ci", path)
+        interval = QuantityInterval.at(entry, "agreement_as_best_ci", path)
         yield say(
             "{name} agrees with the majority of annotators on {x} of {x.of} ({x.interval}).",
             name=Name(run_name(entry, report["comparison"])),
