@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra, Floats, RunData
+from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra, Floats
 from analysis.data.extras import ExtraReader
+from analysis.data.judgment_details import details_of_runs
 from extras.graded.asking import asked_in
 from extras.graded.shown import counted_grades
-from judging.models import Judgment
-from studies.models import Item, Study
+from studies.models import Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,39 +139,19 @@ def _of_people(
 def _of_runs(
     study: Study, data: Dataset, position: Mapping[int, int], keys: Mapping[str, int]
 ) -> dict[str, GradeRows]:
-    found = Judgment.objects.filter(
-        details__has_any_keys=["strength", "scores", "criteria"],
-        run__study=study,
-        run__bias_probe="",
-        item__split=Item.Split.MAIN,
-    ).values_list("run__key", "item_id", "shown_first", "sample", "details")
-    runs = {run.run: run for run in data.runs}
-    places: dict[str, dict[tuple[int, int, int], int]] = {}
     graded: dict[str, GradeRows] = {}
-    for key, item, first, sample, details in found.iterator():
-        if key not in runs:
-            continue
-        if key not in graded:
-            graded[key] = GradeRows.empty(len(runs[key].judgments), len(keys))
-            places[key] = _places(runs[key])
-        row = places[key].get((position[item], CODE[first], sample))
-        given: Mapping[str, Any] = details or {}
-        scores = given.get("scores", {})
-        if row is not None:
-            graded[key].put(
-                row,
-                keys,
-                strength=given.get("strength"),
-                scores=(scores.get("r1"), scores.get("r2")),
-                criteria=given.get("criteria", {}),
-            )
+    asked = ("strength", "scores", "criteria")
+    for run, row, details in details_of_runs(study, data, position, asked):
+        rows = graded.setdefault(run.run, GradeRows.empty(len(run.judgments), len(keys)))
+        scores = details.get("scores", {})
+        rows.put(
+            row,
+            keys,
+            strength=details.get("strength"),
+            scores=(scores.get("r1"), scores.get("r2")),
+            criteria=details.get("criteria", {}),
+        )
     return {run.run: graded[run.run] for run in data.runs if run.run in graded}
-
-
-def _places(run: RunData) -> dict[tuple[int, int, int], int]:
-    rows = run.judgments
-    keys = zip(rows.item.tolist(), rows.shown_first.tolist(), rows.sample.tolist(), strict=True)
-    return {key: row for row, key in enumerate(keys)}
 
 
 GRADED = ExtraReader("graded answers", graded_of)

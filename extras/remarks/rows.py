@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from analysis.data.answer_rows import COUNTED
-from analysis.data.arrays import CODE, MISSING, Dataset, Extra, Floats, RunData
+from analysis.data.arrays import MISSING, Dataset, Extra, Floats
 from analysis.data.extras import ExtraReader
+from analysis.data.judgment_details import details_of_runs
 from extras.remarks.asking import asked_in
 from extras.remarks.flagged import current_remarks
 from extras.remarks.models import ItemFlag
-from judging.models import Judgment
 from studies.models import Item, Study
 
 FLAGS = tuple(ItemFlag.values)
@@ -111,32 +111,11 @@ def remarks_in(study: Study, data: Dataset, position: Mapping[int, int]) -> Stud
 
 
 def _of_runs(study: Study, data: Dataset, position: Mapping[int, int]) -> dict[str, RemarkRows]:
-    judgments = Judgment.objects.filter(
-        details__has_any_keys=["either", "others"],
-        run__study=study,
-        run__bias_probe="",
-        item__split=Item.Split.MAIN,
-    ).values_list("run__key", "item_id", "shown_first", "sample", "details")
-    runs = {run.run: run for run in data.runs}
-    places: dict[str, dict[tuple[int, int, int], int]] = {}
     remarks: dict[str, RemarkRows] = {}
-    for key, item, first, sample, details in judgments.iterator():
-        if key not in runs:
-            continue
-        if key not in remarks:
-            remarks[key] = RemarkRows.empty(len(runs[key].judgments))
-            places[key] = _places(runs[key])
-        row = places[key].get((position[item], CODE[first], sample))
-        told: Mapping[str, Any] = details or {}
-        if row is not None:
-            remarks[key].put(row, either=told.get("either"), others=told.get("others"))
+    for run, row, details in details_of_runs(study, data, position, ("either", "others")):
+        rows = remarks.setdefault(run.run, RemarkRows.empty(len(run.judgments)))
+        rows.put(row, either=details.get("either"), others=details.get("others"))
     return {run.run: remarks[run.run] for run in data.runs if run.run in remarks}
-
-
-def _places(run: RunData) -> dict[tuple[int, int, int], int]:
-    rows = run.judgments
-    keys = zip(rows.item.tolist(), rows.shown_first.tolist(), rows.sample.tolist(), strict=True)
-    return {key: row for row, key in enumerate(keys)}
 
 
 REMARKS = ExtraReader("remarks", remarks_in)
