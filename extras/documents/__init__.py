@@ -1,1 +1,1 @@
-"""Documents about a report: two pages for a paper, the article's tables, and pictures as files."""
+"""Files about a report and its answers, for a paper and for other programs."""

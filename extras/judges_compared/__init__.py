@@ -1,1 +1,1 @@
-"""Judges compared with one another and with people: which differ, and the tier of each."""
+"""Runs compared: which judges differ, what wordings explain, and how much each is like a person."""

@@ -4,13 +4,22 @@ from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="judges_compared",
-    title="Judges compared",
-    summary="Whether any judges differ, which pairs do, and how much each is like a person.",
+    title="Judges and wordings compared",
+    summary=(
+        "Whether any judges differ, which pairs do, and how much each is like a person; whether "
+        "the words of the question change what judges answer."
+    ),
     group="analyses",
-    analyses={"several": "Which judge is best (Cochran's Q, pairs, ranks)"},
+    former=("wordings",),
+    analyses={
+        "several": "Which judge is best (Cochran's Q, pairs, ranks)",
+        "wording": "Effect of wording, framing and order",
+    },
+    protocols=(Placed("protocols:COMMITTED", after="reason-after"),),
     chapters=(
         Placed("ranking:RANKING", at="accuracy"),
         Placed("tiers:TIERS", at="agreement"),
         Placed("tiers:LEAVE_ONE_OUT", at="agreement"),
+        Placed("wording:WORDINGS", after="position"),
     ),
 )

@@ -104,7 +104,7 @@ def lives_on(
 
 
 def blind(study: Study, folder: Path) -> None:
-    if not apps.is_installed("extras.share_links"):
+    if not apps.is_installed("extras.report_readers.links"):
         return
     export_study(study, what="blind", out=folder, licence="CC-BY-4.0")
 

@@ -272,13 +272,13 @@ def test_an_extra_under_its_former_name_was_turned_on_when_the_log_says(merged, 
 
 @pytest.mark.django_db(transaction=True)
 def test_studies_of_before_have_merged_extras_under_their_names_of_today(study):
-    pytest.importorskip("extras.data_files")
-    pytest.importorskip("extras.documents")
-    Study.objects.update(extras=["amended_consents", "documents", "labelling"])
+    Study.objects.update(extras=["amended_consents", "labelling", "rules", "wordings"])
 
-    update_from_before("studies", "0006_names_of_merged_extras")
+    update_from_before(
+        "studies", "0006_names_of_merged_extras", "0007_names_of_merged_extras_again"
+    )
 
-    assert Study.objects.get().extras == ["data_files", "documents"]
+    assert Study.objects.get().extras == ["documents", "judges_compared", "rules"]
 
 
 def test_an_extra_to_leave_out_that_does_not_exist_is_refused():

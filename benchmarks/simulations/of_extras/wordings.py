@@ -4,7 +4,7 @@ import numpy as np
 
 from analysis.stats.core.results import FloatArray, IntArray
 from benchmarks.simulations.promises import Counts, Family, MethodCheck, errs
-from extras.wordings.stats import factor_effects
+from extras.judges_compared.stats import factor_effects
 
 
 def asked(

@@ -1,5 +1,6 @@
-"""Statistics of several judges, and of judges that are like people, also in `thirdperson.stats`."""
+"""Statistics of judges, wordings, and likeness to people, also in `thirdperson.stats`."""
 
+from extras.judges_compared.stats.effects import FactorEffect, FactorEffects, factor_effects
 from extras.judges_compared.stats.human_likeness import (
     HumanLikeness,
     human_likeness,
@@ -22,6 +23,8 @@ from extras.judges_compared.stats.leave_one_out import (
 
 __all__ = [
     "CochranQ",
+    "FactorEffect",
+    "FactorEffects",
     "HumanLikeness",
     "JointBootstrap",
     "JudgeComparison",
@@ -30,6 +33,7 @@ __all__ = [
     "LeaveOneOutSummary",
     "cochran_q",
     "compare_judges",
+    "factor_effects",
     "human_likeness",
     "human_likeness_of_several",
     "joint_bootstrap",

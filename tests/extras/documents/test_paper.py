@@ -145,7 +145,7 @@ def test_the_page_of_a_report_shows_the_card_and_sends_all_as_files(client, repo
 
 
 def test_a_preview_of_a_share_link_shows_the_card_to_nobody_without_the_key(client, report, owner):
-    links = pytest.importorskip("extras.share_links.links")
+    links = pytest.importorskip("extras.report_readers.links.links")
     link, key = links.share_report(report_id=report.pk, user=owner)
     shared = reverse("shared:report", args=[link.public_id])
 

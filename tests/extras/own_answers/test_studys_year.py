@@ -31,7 +31,7 @@ from tests.stored import everywhere
 
 for needed in ("extras.privacy", "extras.prolific_tools"):
     pytest.importorskip(needed)
-share_links = pytest.importorskip("extras.share_links.models")
+share_links = pytest.importorskip("extras.report_readers.models")
 # With --all: less than a minute in Chromium.
 pytestmark = [
     pytest.mark.browser,

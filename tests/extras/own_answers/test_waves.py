@@ -142,7 +142,7 @@ def test_the_report_shows_who_came_back_and_what_changed(second):
 
 
 def test_the_same_people_are_one_person_when_pooled(first, second):
-    pooling = pytest.importorskip("extras.several_studies.pooling")
+    pooling = pytest.importorskip("extras.report_readers.several.pooling")
     come_back(second, range(5))
 
     pooled = pooling.pool([load_dataset("one"), load_dataset("two")])

@@ -92,7 +92,7 @@ def test_the_card_has_each_version_of_the_consent_with_its_dates_and_boxes(two_v
 
 
 def test_the_head_of_the_card_is_yaml_that_says_what_the_files_hold(study, tmp_path):
-    pytest.importorskip("extras.data_files")
+    pytest.importorskip("extras.documents.data_files")
     head = head_of(card_of(study, tmp_path, format="parquet", licence="CC-BY-4.0"))
 
     assert head["license"] == "cc-by-4.0"

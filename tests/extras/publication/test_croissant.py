@@ -52,7 +52,7 @@ def loaded(study, tmp_path):
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
 def test_every_record_of_every_table_is_read_back(loaded, format):
     if format == "parquet":
-        pytest.importorskip("extras.data_files")
+        pytest.importorskip("extras.documents.data_files")
     out, dataset = loaded(format)
 
     for name in BUNDLED:

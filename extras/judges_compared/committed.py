@@ -1,0 +1,60 @@
+"""Judges that were also asked to commit first, compared with the usual question, item by item."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.data.arrays import RunData
+from analysis.report.report_json import Json, number, put, tested
+from analysis.report.study import ReportedStudy
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.core.multiplicity import holm
+from extras.judges_compared.protocols import COMMITTED
+from extras.judges_compared.ways import credits_of, read_by
+from judging.protocols.protocol import Certainty, Standard
+
+_USUAL = (Standard.name, Certainty.name)
+
+
+def committed_first(study: ReportedStudy) -> list[Json]:
+    """One entry for each run that commits first and has a run with the usual question beside it."""
+    entries = []
+    for run, usual in _pairs(study.data.runs):
+        sides = [
+            credits_of(study.data, each, read_by(study.data, each, "both"), half=True)
+            for each in (run, usual)
+        ]
+        gaps = sides[0] - sides[1]
+        both = ~np.isnan(gaps)
+        entry: Json = {
+            "judge": run.judge,
+            "features": run.features,
+            "committed": run.run,
+            "usual": usual.run,
+            "usual_setting": usual.setting,
+            "n": int(both.sum()),
+        }
+        for name, credit in zip(("committed_right", "usual_right"), sides, strict=True):
+            put(entry, name, number(float(credit[both].mean()) if both.any() else None))
+        # Both sides are of one judge, so people share nothing of the difference.
+        entry["difference"] = tested(general_difference(gaps, study.shared.judged))
+        entries.append(entry)
+    for entry, p in zip(entries, holm([each["difference"]["p"] for each in entries]), strict=True):
+        put(entry["difference"], "p_holm", number(p), entry["difference"].get("p_reason"))
+    return entries
+
+
+def _pairs(runs: tuple[RunData, ...]) -> Iterator[tuple[RunData, RunData]]:
+    """Each run that commits first, with the run that differs from it only in the question."""
+    for run in runs:
+        if run.setting != COMMITTED.name:
+            continue
+        alike = [
+            other
+            for other in runs
+            if other.setting in _USUAL
+            and (other.judge, other.features, other.orders, other.way)
+            == (run.judge, run.features, run.orders, run.way)
+        ]
+        if alike:
+            yield run, min(alike, key=lambda other: _USUAL.index(other.setting))

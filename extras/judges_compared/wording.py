@@ -1,0 +1,387 @@
+"""Judges asked in several wordings or framings, and the effect of the way of asking."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+
+from analysis.report.registration import run_mark
+from analysis.report.report_json import Json, ends, number, put, put_estimate
+from analysis.report.section import Analysis, ReportJson, Section, Sentence
+from analysis.report.sentences import holds, level_of
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.words import number_of, p_value, percent, points, points_range
+from analysis.stats import block_difference
+from analysis.stats.core.clusters import MIN_BLOCKS
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.multiway import multiway_mean, multiway_proportion
+from extras.judges_compared.committed import committed_first
+from extras.judges_compared.stats import factor_effects
+from extras.judges_compared.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
+
+WORDING = "wordings"
+COMMITTING = "committing first"
+FACTORS = ("wording", "framing", "order")
+UNDECIDED = ("left_out", "half")
+OWN_WORDS = "protocol’s own"
+ORDER_WORDS = {
+    "both": "both orders together",
+    "r1_first": "response 1 first",
+    "r2_first": "response 2 first",
+    AS_ASKED: "as asked",
+}
+_UNDECIDED_WORDS = {"left_out": "left out", "half": "half right"}
+
+
+def wordings(study: ReportedStudy) -> list[Json]:
+    """One entry per judge asked in several ways."""
+    return [_entry(study, ways) for ways in asked_in_ways(study.data.runs)]
+
+
+def _entry(study: ReportedStudy, ways: AskedInWays) -> Json:
+    first = ways.runs[0]
+    marks = {run_mark(study.data.plan, run) for run in ways.runs}
+    planned = study.data.plan is not None and "wording" in study.data.plan.content["analyses"]
+    entry: Json = {
+        "judge": first.judge,
+        "setting": first.setting,
+        "features": first.features,
+        "orders": first.orders,
+        "runs": [run.run for run in ways.runs],
+        "fixed_beforehand": planned and marks == {"registered"},
+    }
+    personas = np.unique(study.shared.persona).size
+    by_persona = personas >= MIN_BLOCKS
+    unit = study.shared.persona if by_persona else np.arange(len(study.data.items))
+    entry["unit"] = "persona" if by_persona else "item"
+    entry["ways"] = [
+        _way(study, ways, *options)
+        for options in product(ways.wordings, ways.framings, ways.orders, UNDECIDED)
+        if ways.run_of(*options[:2]) is not None
+    ]
+    entry["pairs"] = _pairs(study, ways, unit)
+    return entry | _effects(study, ways, unit)
+
+
+def _way(
+    study: ReportedStudy, ways: AskedInWays, wording: str, framing: str, order: str, undecided: str
+) -> Json:
+    """Accuracy and agreement with annotators, for one way of asking and reading."""
+    run = ways.run_of(wording, framing)
+    assert run is not None  # noqa: S101 -- the caller has looked
+    verdicts = read_by(study.data, run, order)
+    credits = credits_of(study.data, run, verdicts, half=undecided == "half")
+    items = np.flatnonzero(~np.isnan(credits))
+    out: Json = {"wording": wording, "framing": framing, "order": order, "undecided": undecided}
+    out |= {"run": run.run, "n": int(items.size)}
+    shared = study.shared.of_items(items)
+    if undecided == "half":
+        put_estimate(out, "accuracy", multiway_mean(credits[items], shared))
+    else:
+        put_estimate(out, "accuracy", multiway_proportion(credits[items] == 1, shared).proportion)
+    people = study.people.answer
+    both = np.flatnonzero((verdicts.answer >= 0) & (people >= 0))
+    same = (verdicts.answer == people)[both]
+    out["agreement_n"] = int(both.size)
+    clusters = study.shared.of_items(both, by_people=True)
+    put_estimate(out, "agreement", multiway_proportion(same, clusters).proportion)
+    return out
+
+
+def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Any) -> list[Json]:
+    """All pairs of wordings within a framing, item by item, with Holm's p over all pairs."""
+    rows = []
+    for framing in ways.framings:
+        for one, other in combinations(ways.wordings, 2):
+            pair = ways.run_of(one, framing), ways.run_of(other, framing)
+            if pair[0] is None or pair[1] is None:
+                continue
+            sides = [
+                credits_of(study.data, run, read_by(study.data, run, ways.orders[0]), half=True)
+                for run in pair
+                if run is not None
+            ]
+            gaps = sides[0] - sides[1]
+            row: Json = {"first": one, "second": other, "framing": framing}
+            row["n"] = int((~np.isnan(gaps)).sum())
+            found = block_difference(gaps, unit)
+            reason = found.reason or found.interval_reason
+            # The blocks are personas or items here.
+            reason = "too_few_items" if reason == "too_few_annotators" else reason
+            put(row, "difference", number(found.value), reason)
+            put(row, "ci", ends(found.interval), reason)
+            put(row, "p", number(found.p), reason)
+            rows.append(row)
+    _adjust(rows)
+    return rows
+
+
+def _adjust(rows: Sequence[Json]) -> None:
+    """Add Holm's p over all rows."""
+    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
+        put(row, "p_holm", number(p), row.get("p_reason"))
+
+
+def _effects(study: ReportedStudy, ways: AskedInWays, unit: Any) -> Json:
+    """The variance of accuracy, split into wording, framing and order."""
+    # Both orders together repeat each alone, so they are not a separate level.
+    orders = ways.orders[1:] or ways.orders
+    levels = {"wording": ways.wordings, "framing": ways.framings, "order": orders}
+    varying = [name for name in FACTORS if len(levels[name]) > 1]
+    out: Json = {"effects": []}
+    if not ways.is_whole:
+        for key in ("low", "high", "rest_share"):
+            put(out, key, None, "incomplete_grid")
+        return out | {"effects_n": 0, "effects_clusters": 0}
+    sides = []
+    for wording, framing, order in product(*levels.values()):
+        run = ways.run_of(wording, framing)
+        assert run is not None  # noqa: S101 -- the grid is whole
+        sides.append(credits_of(study.data, run, read_by(study.data, run, order), half=True))
+    shape = [len(levels[name]) for name in varying]
+    found = factor_effects(np.stack(sides, axis=1).reshape(-1, *shape), unit)
+    out |= {"effects_n": found.n_items, "effects_clusters": found.n_clusters}
+    put(out, "low", number(found.low), found.reason)
+    put(out, "high", number(found.high), found.reason)
+    put(out, "rest_share", number(found.rest_share), found.reason or "no_variation")
+    for name, effect in zip(varying, found.effects, strict=False):
+        row: Json = {"factor": name, "levels": [*levels[name]], "means": [*effect.means]}
+        put(row, "sd", number(effect.variance**0.5))
+        put(row, "share", number(effect.share), "no_variation")
+        put(row, "p", number(effect.p), effect.reason)
+        out["effects"].append(row)
+    _adjust(out["effects"])
+    return out
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    return f"{entry['judge']} ({entry['setting']})"
+
+
+def ways_table(report: ReportJson) -> Table:
+    rows = [
+        (_name(entry), _worded(way) | {"undecided": _UNDECIDED_WORDS[way["undecided"]]})
+        for entry in report["wording"]
+        for way in entry["ways"]
+    ]
+    return table_of_entries(
+        "wording_ways",
+        "Accuracy and agreement in every way of asking",
+        rows,
+        [
+            ("Wording", "text", "wording"),
+            ("Framing", "text", "framing"),
+            ("Order", "text", "order"),
+            ("Undecided items", "text", "undecided"),
+            ("Items", "count", "n"),
+            ("Accuracy", "percent", "accuracy"),
+            ("95 % interval", "percent_range", "accuracy_ci"),
+            ("Agreement with people", "percent", "agreement"),
+            ("95 % interval of agreement", "percent_range", "agreement_ci"),
+        ],
+        "Every wording × framing × order × treatment of items without a verdict. Intervals allow "
+        "for shared items, personas and questions. Agreement: judge and majority have the same "
+        "verdict, on the items that both decided.",
+        first="Judge",
+    )
+
+
+def pairs_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "wording_pairs",
+        "Pairs of wordings compared, item by item",
+        [
+            (_name(entry), pair | {side: pair[side] or OWN_WORDS for side in ("first", "second")})
+            for entry in report["wording"]
+            for pair in entry["pairs"]
+        ],
+        [
+            ("First", "text", "first"),
+            ("Second", "text", "second"),
+            ("Framing", "text", "framing"),
+            ("Items", "count", "n"),
+            ("First minus second", "points", "difference"),
+            ("95 % interval", "points_range", "ci"),
+            ("p", "p", "p"),
+            ("Holm p", "p", "p_holm"),
+        ],
+        "On all items asked in both; one without a verdict counts half. t intervals over "
+        "personas, or over items if there are fewer than eight personas. Holm: over all pairs of "
+        "a judge.",
+        first="Judge",
+    )
+
+
+def committed_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "wording_committed",
+        "Judges that commit first",
+        [(entry["judge"], entry) for entry in report["committed"]],
+        [
+            ("Items", "count", "n"),
+            ("Committed first", "percent", "committed_right"),
+            ("Usual question", "percent", "usual_right"),
+            ("Points", "points", "difference.value", "Committed minus usual"),
+            ("95 % interval", "points_range", "difference.ci", "Committed minus usual"),
+            ("Holm p", "p", "difference.p_holm", "Committed minus usual"),
+        ],
+        "How often each is right on the items asked in both ways; one without a verdict counts "
+        "half. Intervals hold for items, personas and questions in general.",
+        first="Judge",
+    )
+
+
+def effects_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "wording_effects",
+        "Effect of the way of asking",
+        [
+            (
+                _name(entry),
+                effect
+                | {"items": entry["effects_n"]}
+                | {"lowest": min(effect["means"]), "highest": max(effect["means"])},
+            )
+            for entry in report["wording"]
+            for effect in entry["effects"]
+        ],
+        [
+            ("Changed", "text", "factor"),
+            ("Items", "count", "items"),
+            ("Lowest mean", "percent", "lowest"),
+            ("Highest mean", "percent", "highest"),
+            ("Spread of the means", "percent", "sd"),
+            ("Share of all variance", "percent", "share"),
+            ("p", "p", "p"),
+            ("Holm p", "p", "p_holm"),
+        ],
+        "Means over all other ways of asking; an item without a verdict counts half. Spread and "
+        "share: standard deviation and variance of the true means, corrected for the sampling of "
+        "items. p: Hotelling's test that all means are equal. Holm: over the changes made for a "
+        "judge.",
+        first="Judge",
+    )
+
+
+def _worded(way: Mapping[str, Any]) -> Json:
+    return {**way, "wording": way["wording"] or OWN_WORDS, "order": ORDER_WORDS[way["order"]]}
+
+
+class WordingSection(Section):
+    """Judges asked in several wordings: accuracy in every way, and effects of the wording."""
+
+    name = "wording"
+    has_claims = True
+    title = "Wording"
+    inside = "All ways of asking, pairs of wordings, the effect of each change, committing first"
+    analyses = (
+        Analysis(
+            "wording",
+            tables=("wording_ways", "wording_pairs", "wording_effects"),
+            paths=("wording",),
+            uses=(),
+        ),
+    )
+
+    keys = """
+wording | list or text | Several wordings of one question.
+wording.orders | text | Orders of the responses that were asked.
+wording.runs | list | Places of the runs in `judges`.
+fixed_beforehand | flag | Whether all wordings were chosen before the first judgment.
+ways | list | Accuracy of each wording.
+ways.order | text | Order of the responses.
+agreement_n | count | Items of the agreement.
+effects | list | Effect of each factor: wording, order, framing.
+factor | text | Name of the factor.
+means | list | Mean accuracy at each level.
+effects_n | count | Items of the effects.
+effects_clusters | count | Independent groups among them.
+wording.low | share | Accuracy of the worst wording.
+wording.high | share | Accuracy of the best wording.
+rest_share | share | Share of the variance that no factor explains.
+wording.wording | text | Name and version of the wording.
+committed | list or text | Judges that say what a person wants before they see the responses.
+committed.committed | text | Hash of the run that commits first.
+committed.usual | text | Hash of the run with the usual question.
+usual_setting | text | Setting of that run.
+committed_right | share | Accuracy of the run that commits first, on the items of both.
+usual_right | share | Accuracy of the run with the usual question, on the items of both.
+"""
+
+    def is_needed(self, report: ReportJson) -> bool:
+        return bool(report["wording"] or report["committed"])
+
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
+        return {"wording": wordings(study), "committed": committed_first(study)}
+
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
+        effects = (effect for entry in report["wording"] for effect in entry["effects"])
+        claims = {WORDING: [each["p_holm"] for each in effects if each["factor"] == "wording"]}
+        if report["committed"]:
+            claims[COMMITTING] = [each["difference"]["p_holm"] for each in report["committed"]]
+        return claims
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        if report["wording"]:
+            yield effects_table(report)
+            yield pairs_table(report)
+            yield ways_table(report)
+        if report["committed"]:
+            yield committed_table(report)
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        for entry in report["committed"]:
+            if entry["difference"]["value"] is not None:
+                words = _committed(entry, level_of(report, COMMITTING))
+                yield Sentence.of("finding", words)
+        level = level_of(report, WORDING)
+        for entry in report["wording"]:
+            if (effect := _wording_effect(entry)) is not None and effect["share"] is not None:
+                yield Sentence.of(
+                    "finding",
+                    f"{_name(entry)}: from {percent(entry['low'])} to {percent(entry['high'])} "
+                    f"correct over the ways of asking. {_conclusion(effect, level)}",
+                )
+            if not entry["fixed_beforehand"]:
+                yield Sentence.of(
+                    "limit",
+                    f"The wordings and framings of {_name(entry)} were not in a plan frozen "
+                    "before the data, so choosing among them is explored.",
+                    "wording_not_fixed",
+                )
+
+
+def _committed(entry: Mapping[str, Any], level: float) -> str:
+    """Whether a judge is right more often if it commits first."""
+    difference = entry["difference"]
+    size = (
+        f"right on {percent(entry['committed_right'])} instead of {percent(entry['usual_right'])} "
+        f"of {number_of(entry['n'], 'item')}, {points(difference['value'])} points"
+    )
+    if difference["ci"]:
+        size += f" (95\u00a0% CI {points_range(difference['ci'])})"
+    if not holds(difference, level, "p_holm"):
+        return (
+            f"{entry['judge']}: it is not shown that committing first changes how often the judge "
+            f"is right: {size}."
+        )
+    way = "more" if difference["value"] > 0 else "less"
+    return f"{entry['judge']} is right {way} often if it commits first: {size}."
+
+
+def _conclusion(effect: Mapping[str, Any], level: float) -> str:
+    if not holds(effect, level, "p_holm"):
+        return "An effect of the wording is not shown."
+    return (
+        f"The wording changes the result (p {p_value(effect['p_holm'])}) and explains "
+        f"{percent(effect['share'])} of the variance beyond chance."
+    )
+
+
+def _wording_effect(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return next((effect for effect in entry["effects"] if effect["factor"] == "wording"), None)
+
+
+WORDINGS = WordingSection()

@@ -1,0 +1,1 @@
+"""Reports for readers: by a link, computed again, and several studies in one."""

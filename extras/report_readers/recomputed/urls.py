@@ -1,0 +1,9 @@
+from django.urls import path
+
+from studies.pages.addressed import view
+
+app_name = "verification"
+urlpatterns = [
+    path("", view("extras.report_readers.recomputed.views:verify"), name="verify"),
+    path("status/", view("extras.report_readers.recomputed.views:status"), name="status"),
+]
