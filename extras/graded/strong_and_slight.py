@@ -24,8 +24,8 @@ from analysis.report.words import run_name
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.multiplicity import holm
-from analysis.stats.core.results import BoolArray, FloatArray, IntArray
-from extras.graded.agreement import means, signed
+from analysis.stats.core.results import FloatArray
+from extras.graded.agreement import majority_of_others, means, signed
 from extras.graded.graded_answers import GradedAnswers
 
 # A mean preference nearer to “clearly” (2) than to “slightly” (1).
@@ -81,20 +81,6 @@ def predicting_one(study: ReportedStudy) -> list[Json]:
             }
         )
     return with_holm(judges)
-
-
-def majority_of_others(item: IntArray, choice: IntArray, counts: IntArray) -> IntArray:
-    """What most other people chose at the item of each answer; -1 if none or several are most.
-
-    >>> counts = np.array([[2, 1], [1, 0]])
-    >>> majority_of_others(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 0]), counts).tolist()
-    [-1, -1, 0, -1]
-    """
-    rest = counts[item].copy()
-    rest[np.arange(item.size), choice] -= 1
-    top = rest.max(axis=1, initial=0)
-    is_clear: BoolArray = (top > 0) & ((rest == top[:, None]).sum(axis=1) == 1)
-    return np.where(is_clear, rest.argmax(axis=1), -1)
 
 
 def _share(hits: FloatArray) -> Json:
