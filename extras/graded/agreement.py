@@ -7,7 +7,13 @@ import numpy.typing as npt
 
 from analysis.stats import IntraclassCorrelation, intraclass_correlation, weighted_kappa
 from analysis.stats.certainty.human_llm import general_spearman
-from analysis.stats.core.results import Estimate, EstimateAndTest, FloatArray, IntArray
+from analysis.stats.core.results import (
+    BoolArray,
+    Estimate,
+    EstimateAndTest,
+    FloatArray,
+    IntArray,
+)
 from analysis.stats.core.shared_variance import Sharing
 
 TIE = 2
@@ -38,6 +44,20 @@ def means(target: IntArray, values: FloatArray, n: int) -> FloatArray:
     total = np.bincount(target[known], values[known], minlength=n)
     count = np.bincount(target[known], minlength=n)
     return np.divide(total, count, out=np.full(n, np.nan), where=count > 0)
+
+
+def majority_of_others(item: IntArray, choice: IntArray, counts: IntArray) -> IntArray:
+    """What most other people chose at the item of each answer; -1 if none or several are most.
+
+    >>> counts = np.array([[2, 1], [1, 0]])
+    >>> majority_of_others(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 0]), counts).tolist()
+    [-1, -1, 0, -1]
+    """
+    rest = counts[item].copy()
+    rest[np.arange(item.size), choice] -= 1
+    top = rest.max(axis=1, initial=0)
+    is_clear: BoolArray = (top > 0) & ((rest == top[:, None]).sum(axis=1) == 1)
+    return np.where(is_clear, rest.argmax(axis=1), -1)
 
 
 def graded_kappa(one: FloatArray, other: FloatArray, scale: FloatArray) -> Estimate:

@@ -9,6 +9,14 @@ from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import decimal, decimal_range, percent, points, points_range, run_name
 from extras.graded.measures import STRENGTHS, graded
+from extras.graded.strong_and_slight import (
+    ONE,
+    STRONGER,
+    one_annotator_sentences,
+    one_annotator_table,
+    strength_gap_table,
+    strength_sentences,
+)
 
 # Kinds of claims.
 CERTAIN, RIGHT, LEVEL = (
@@ -196,6 +204,13 @@ class GradedSection(Section):
         criteria.judges | list | Verdicts of judges by criterion.
         by_criterion | list | One entry for each criterion.
         by_criterion.people | object | Items with the verdict of people's majority.
+        strength.by_strength | list | Judges with people's majority, by strength of preference.
+        by_strength.strong | object | Items with a strong preference of people.
+        by_strength.slight | object | Items with a slight preference of people.
+        graded.difference | object | The first share minus the second.
+        graded.one | list | Who predicts the answer of one annotator.
+        one.by_judge | object | Answers that the judge predicts.
+        one.by_others | object | Answers that the majority of the other annotators predicts.
         graded.count | count | Answers or items for which the statement holds.
         graded.reasons | count | Answers with a reason.
     """
@@ -211,8 +226,11 @@ class GradedSection(Section):
         if "strength" in found:
             people = found["strength"]["people"]
             claims = {CERTAIN: [people["certainty"]["p"]], RIGHT: [people["right"]["p"]]}
+            claims[STRONGER] = _adjusted(found["strength"]["by_strength"])
         if "scores" in found:
             claims[LEVEL] = [each["level"]["p_holm"] for each in found["scores"]["judges"]]
+        if "one" in found:
+            claims[ONE] = _adjusted(found["one"])
         return claims
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
@@ -225,6 +243,10 @@ class GradedSection(Section):
             yield judges_table(report)
         if "criteria" in found:
             yield criteria_table(report)
+        if found.get("strength", {}).get("by_strength"):
+            yield strength_gap_table(report)
+        if found.get("one"):
+            yield one_annotator_table(report)
 
     def caveat(self, report: ReportJson) -> str:
         """A judge whose scores are higher or lower than people's, which agreement hardly shows."""
@@ -238,10 +260,19 @@ class GradedSection(Section):
             *(_of_scores(report) if "scores" in found else ()),
         ):
             yield Sentence.of("finding", words)
+        for text in (
+            *(strength_sentences(report) if "strength" in found else ()),
+            *(one_annotator_sentences(report) if "one" in found else ()),
+        ):
+            yield Sentence("finding", text)
         if "reasons" in found:
             n, answers = found["reasons"], found["answers"]
             words = f"People gave a reason for {n:,} of {answers:,} answers."
             yield Sentence.of("finding", words)
+
+
+def _adjusted(judges: Sequence[Json]) -> list[float | None]:
+    return [each["difference"]["p_holm"] for each in judges]
 
 
 def _of_strength(report: ReportJson) -> Iterator[str]:

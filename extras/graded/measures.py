@@ -23,6 +23,7 @@ from extras.graded.agreement import (
     within_people,
 )
 from extras.graded.graded_answers import GradedAnswers, GradeRows
+from extras.graded.strong_and_slight import by_strength, predicting_one
 
 STRENGTHS = ("slightly", "clearly", "strongly")
 _STEPS = np.arange(-3.0, 4.0)
@@ -39,6 +40,7 @@ def graded(study: ReportedStudy) -> Json:
         "scores": _scores(study, given) if given.scale else None,
         "criteria": _criteria(study, given) if given.criteria else None,
         "reasons": int(given.people.has_reason.sum()) if given.asked_reason else None,
+        "one": predicting_one(study),
     }
     return {"graded": {name: value for name, value in out.items() if value is not None}}
 
@@ -73,7 +75,7 @@ def _strength(study: ReportedStudy, given: GradedAnswers) -> Json:
         put(found, "kappa", number(kappa.value), kappa.reason)
         found["rank"] = estimate(general_spearman(of_people, of_judge, study.shared.items))
         judges.append(identity(run) | found)
-    return {"people": entry, "judges": judges}
+    return {"people": entry, "judges": judges, "by_strength": by_strength(study, given)}
 
 
 def _alpha(study: ReportedStudy, counts: Ints, metric: Any, values: FloatArray) -> Json:

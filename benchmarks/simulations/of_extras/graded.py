@@ -5,11 +5,12 @@ from functools import cache, partial
 import numpy as np
 
 from analysis.stats import Kind, Sharing
+from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.comparison.level_shift import level_shift
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import ANNOTATOR
 from benchmarks.simulations.promises import Counts, Family, MethodCheck, covers, errs
-from extras.graded.agreement import within_people
+from extras.graded.agreement import majority_of_others, within_people
 
 ITEMS, ANSWERS, EACH, PERSONAS = 120, 3, 15, 30  # EACH: answers of one person
 
@@ -80,6 +81,33 @@ def of_scores(rng: np.random.Generator, counts: Counts, *, higher: float) -> Non
         counts.happened("says that the levels differ", found.p <= 0.05)
 
 
+def of_one_annotator(rng: np.random.Generator, counts: Counts) -> None:
+    """A judge that predicts one annotator as two others who agree do; people differ in care."""
+    item, person, persona = design(rng, ITEMS)
+    leaning = rng.normal(0, 1.2, ITEMS) + rng.normal(0, 0.8, PERSONAS)[persona[::ANSWERS]]
+    care = rng.lognormal(0, 0.8, person.max() + 1)
+    for_one = 1 / (1 + np.exp(-leaning[item] * care[person]))
+    choice = (rng.random(item.size) < for_one).astype(np.int64)
+    # Two people of the same population, drawn anew until they agree.
+    judge = np.full(ITEMS, -1)
+    while (judge < 0).any():
+        chance = 1 / (1 + np.exp(-leaning[:, None] * rng.choice(care, (ITEMS, 2))))
+        drawn = (rng.random((ITEMS, 2)) < chance).astype(np.int64)
+        agree = (judge < 0) & (drawn[:, 0] == drawn[:, 1])
+        judge[agree] = drawn[agree, 0]
+    tally = np.zeros((ITEMS, 2), dtype=np.int64)
+    np.add.at(tally, (item, choice), 1)
+    others = majority_of_others(item, choice, tally)
+    hits = (judge[item] == choice).astype(np.float64) - (others == choice)
+    rows = np.arange(item.size)
+    codes = {"item": item, ANNOTATOR: person, "persona": persona}
+    kinds = {name: Kind.of(rows, each, item.size) for name, each in codes.items()}
+    found = general_difference(np.where(others >= 0, hits, np.nan), Sharing.of(item.size, kinds))
+    if found.p is not None:
+        counts.covered("interval", found.interval, 0.0)
+        counts.happened("says that they differ", found.p <= 0.05)
+
+
 _DESIGN = (
     "120 items about 30 personas; three of 24 people answer each, and use scales differently. "
 )
@@ -115,6 +143,14 @@ GRADED = Family(
             _DESIGN,
             partial(of_scores, higher=0.1),
             {"interval": covers()},
+            quick=60,
+            full=2000,
+        ),
+        MethodCheck(
+            "one annotator predicted as well as by others",
+            _DESIGN,
+            of_one_annotator,
+            {"interval": covers(), "says that they differ": errs(0.05, most=0.065)},
             quick=60,
             full=2000,
         ),

@@ -11,10 +11,12 @@ from analysis.data.dataset import load_dataset
 from analysis.report.render import render_html
 from analysis.report.verdict.first_screen import verdict_of
 from analysis.stats import Sharing
+from annotation.models import Annotation
 from extras.graded.agreement import RatedRows, graded_kappa, signed, within_people
 from extras.graded.graded_answers import GradedAnswers
 from extras.graded.models import Grades
 from extras.graded.setup import set_questions
+from extras.graded.strong_and_slight import STRONG_FROM
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
@@ -128,6 +130,44 @@ def test_claims_are_made_where_their_tests_hold():
     assert "score-5 gives higher scores than people" in page
     assert "People are right more often where" not in page
     assert "for 290 of 300 answers" in page
+
+
+def test_judges_are_compared_where_people_prefer_strongly_and_with_one_annotator():
+    report = report_of(made(items=40, raters=12, parts=4))
+
+    answers = {}
+    for given in Annotation.objects.select_related("assignment__item"):
+        strength = given.grades.get().strength
+        answers.setdefault(given.assignment.item.key, []).append((given.choice, strength))
+    judge = {
+        row["item__key"]: row["choice"]
+        for row in Judgment.objects.filter(run__setting="strength").values("item__key", "choice")
+    }
+    strong, slight, alone = [], [], []
+    for key, votes in answers.items():
+        choices = [choice for choice, _ in votes]
+        mean = abs(np.mean([s if choice == "r1" else -s for choice, s in votes]))
+        same = judge[key] == max(set(choices), key=choices.count)
+        (strong if mean >= STRONG_FROM else slight).append(same)
+        for place, choice in enumerate(choices):
+            others = choices[:place] + choices[place + 1 :]
+            if len(set(others)) == 1:
+                alone.append((judge[key] == choice, others[0] == choice))
+    (entry,) = [
+        each
+        for each in report["graded"]["strength"]["by_strength"]
+        if each["setting"] == "strength"
+    ]
+    assert (entry["strong"]["n"], entry["slight"]["n"]) == (len(strong), len(slight))
+    assert entry["difference"]["value"] == pytest.approx(np.mean(strong) - np.mean(slight))
+    (entry,) = [each for each in report["graded"]["one"] if each["setting"] == "strength"]
+    by_judge, by_others = np.array(alone).mean(axis=0)
+    assert entry["by_judge"] == {"n": len(alone), "value": pytest.approx(by_judge)}
+    assert entry["by_others"]["value"] == pytest.approx(by_others)
+    assert entry["difference"]["value"] == pytest.approx(by_judge - by_others)
+    page = render_html(report, date=date(2026, 1, 1))
+    assert "the answer of one annotator" in page
+    assert "where people prefer strongly" in page
 
 
 def test_grades_are_a_part_of_what_a_report_is_made_from():

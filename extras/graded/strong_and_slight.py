@@ -1,0 +1,208 @@
+"""How judges do where people's preference is strong, and how well they predict one annotator."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    Text,
+    Words,
+    clause,
+)
+from analysis.report.report_json import Json, number, put, tested
+from analysis.report.results import Finding, TestResult
+from analysis.report.section import ReportJson
+from analysis.report.sentences import holds, level_of
+from analysis.report.study import ReportedStudy, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.words import run_name
+from analysis.stats.accuracy.general_accuracy import general_contrast
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.results import FloatArray
+from extras.graded.agreement import majority_of_others, means, signed
+from extras.graded.graded_answers import GradedAnswers
+
+# A mean preference nearer to “clearly” (2) than to “slightly” (1).
+STRONG_FROM = 1.5
+# Kinds of claims.
+STRONGER, ONE = "agreement by strength", "predicting one annotator"
+
+
+def strength_of_items(study: ReportedStudy, given: GradedAnswers) -> FloatArray:
+    """How strong people's mean preference is, 0 to 3, shape (items,); NaN without one."""
+    answers = study.data.answers
+    preference = signed(answers.choice.astype(np.int64), given.people.strength)
+    return np.abs(means(answers.item, preference, len(study.data.items)))
+
+
+def by_strength(study: ReportedStudy, given: GradedAnswers) -> list[Json]:
+    """How often judges have people's majority where its preference is strong, and slight."""
+    strength, majority = strength_of_items(study, given), study.people.answer
+    judges = []
+    for run, judge in zip(study.data.runs, study.judges, strict=True):
+        both = (judge.answer >= 0) & (majority >= 0) & ~np.isnan(strength)
+        same = np.where(both, (judge.answer == majority).astype(np.float64), np.nan)
+        strong, slight = both & (strength >= STRONG_FROM), both & (strength < STRONG_FROM)
+        entry = identity(run)
+        for name, items in (("strong", strong), ("slight", slight)):
+            entry[name] = _share(same[items])
+        entry["difference"] = tested(
+            general_contrast(same, strong, same, slight, study.shared.items)
+        )
+        judges.append(entry)
+    return with_holm(judges)
+
+
+def predicting_one(study: ReportedStudy) -> list[Json]:
+    """How often a judge has one annotator's answer, next to the majority of the other annotators.
+
+    Both over the answers to items that the judge decided and on which the others have a majority.
+    """
+    votes = study.votes
+    others = majority_of_others(votes.item, votes.choice, study.people.majority.counts)
+    judges = []
+    for run, judge in zip(study.data.runs, study.judges, strict=True):
+        predicted = judge.answer[votes.item]
+        both = (others >= 0) & (predicted >= 0)
+        of_judge, of_others = predicted == votes.choice, others == votes.choice
+        gap = np.where(both, of_judge.astype(np.float64) - of_others, np.nan)
+        judges.append(
+            identity(run)
+            | {
+                "by_judge": _share(of_judge[both].astype(np.float64)),
+                "by_others": _share(of_others[both].astype(np.float64)),
+                "difference": tested(general_difference(gap, study.shared.answers)),
+            }
+        )
+    return with_holm(judges)
+
+
+def _share(hits: FloatArray) -> Json:
+    out: Json = {"n": int(hits.size)}
+    put(out, "value", number(float(hits.mean())) if hits.size else None)
+    return out
+
+
+def with_holm(judges: list[Json]) -> list[Json]:
+    """The entries, each difference with its p adjusted over judges."""
+    adjusted = holm([each["difference"]["p"] for each in judges])
+    for judge, p in zip(judges, adjusted, strict=True):
+        difference = judge["difference"]
+        put(difference, "p_holm", number(p), difference.get("p_reason"))
+    return judges
+
+
+def strength_gap_table(report: ReportJson) -> Table:
+    return _gap_table(
+        "graded_strong",
+        "Judges with people’s majority, where its preference is strong and where it is slight",
+        report["graded"]["strength"]["by_strength"],
+        (("Strong", "strong"), ("Slight", "slight")),
+        f"Strong: people’s mean preference is {STRONG_FROM} or more of 3, nearer to “clearly” than "
+        "to “slightly”. Ties count as 0.",
+    )
+
+
+def one_annotator_table(report: ReportJson) -> Table:
+    return _gap_table(
+        "graded_one",
+        "Who predicts the answer of one annotator",
+        report["graded"]["one"],
+        (("Judge", "by_judge"), ("Other annotators", "by_others")),
+        "Answers to items that the judge decided and on which the other annotators have a "
+        "majority.",
+    )
+
+
+def _gap_table(
+    name: str, title: str, judges: Sequence[Json], sides: Sequence[tuple[str, str]], note: str
+) -> Table:
+    fields: list[Any] = []
+    for label, key in sides:
+        fields += [("n", "count", f"{key}.n", label), ("Same", "percent", f"{key}.value", label)]
+    fields += [
+        ("Points", "points", "difference.value", "Difference"),
+        ("95 % interval", "points_range", "difference.ci", "Difference"),
+        ("Holm p", "p", "difference.p_holm", "Difference"),
+    ]
+    rows = [(run_name(each, judges), each) for each in judges]
+    note += " Intervals hold for items, people, personas and questions in general."
+    return table_of_entries(name, title, rows, fields, note, first="Judge")
+
+
+def strength_sentences(report: ReportJson) -> Iterator[Text]:
+    judges = report["graded"]["strength"]["by_strength"]
+    for n, judge in enumerate(judges):
+        path = f"graded.strength.by_strength.{n}"
+        strong, slight = (
+            Population("item", rule, judge[key]["n"], path=f"{path}.{key}.n")
+            for rule, key in (
+                ("with a strong preference", "strong"),
+                ("with a slight preference", "slight"),
+            )
+        )
+        both = Population("item", "with a strength of people", strong.n + slight.n)
+        result = _result(report, STRONGER, judge["difference"], f"{path}.difference", both)
+        if result is None:
+            continue
+        who = Name(run_name(judge, judges))
+        form = "{who} has the choice of people’s majority {way} often where people prefer strongly"
+        yield result.claim(
+            {
+                Finding.ABOVE: clause(form, who=who, way=Words("more")),
+                Finding.BELOW: clause(form, who=who, way=Words("less")),
+            },
+            whether=clause(form, who=who, way=Words("more or less")),
+            number=clause(
+                "{a} of {a.full} and {b} of {b.full}, a difference of {x} points over {x.full} "
+                "({x.interval})",
+                a=Quantity("share", strong, judge["strong"]["value"], f"{path}.strong.value"),
+                b=Quantity("share", slight, judge["slight"]["value"], f"{path}.slight.value"),
+                x=result.value,
+            ),
+        )
+
+
+def one_annotator_sentences(report: ReportJson) -> Iterator[Text]:
+    judges = report["graded"]["one"]
+    for n, judge in enumerate(judges):
+        path = f"graded.one.{n}"
+        rule = "that the judge and the other annotators could both predict"
+        answers = Population("answer", rule, judge["by_judge"]["n"], path=f"{path}.by_judge.n")
+        result = _result(report, ONE, judge["difference"], f"{path}.difference", answers)
+        if result is None:
+            continue
+        who = Name(run_name(judge, judges))
+        form = "{who} predicts the answer of one annotator {way} than the other annotators do"
+        yield result.claim(
+            {
+                Finding.ABOVE: clause(form, who=who, way=Words("better")),
+                Finding.BELOW: clause(form, who=who, way=Words("worse")),
+            },
+            whether=clause(form, who=who, way=Words("better or worse")),
+            number=clause(
+                "{a} and {b} of {a.some}, a difference of {x} points ({x.interval})",
+                a=Quantity("share", answers, judge["by_judge"]["value"], f"{path}.by_judge.value"),
+                b=Quantity(
+                    "share", answers, judge["by_others"]["value"], f"{path}.by_others.value"
+                ),
+                x=result.value,
+            ),
+        )
+
+
+def _result(
+    report: ReportJson, kind: str, entry: Json, path: str, of: Population
+) -> TestResult | None:
+    """The test of a difference; None if there is no difference or no interval."""
+    if entry["value"] is None or entry["ci"] is None:
+        return None
+    interval = QuantityInterval.at(entry, "ci", path)
+    value = Quantity("points", of, entry["value"], f"{path}.value", interval)
+    return TestResult(value, holds(entry, level_of(report, kind), "p_holm"))
