@@ -240,6 +240,7 @@ class RunData:
     wording: str = ""
     wording_sha256: str = ""
     framing: str = USUAL_FRAMING
+    price_remark: str = ""
 
     @property
     def way(self) -> tuple[str, str]:
@@ -406,6 +407,7 @@ class Dataset:
                 key = ""
                 parameters = {k: v for k, v in parameters.items() if k not in _OF_A_FILE}
             made = [run.state, run.snapshots, parameters, asdict(run.cost)]
+            made += [run.price_remark] if run.price_remark else []
             feed(digest, "run", [key, run.judge, run.setting, run.features, *made])
             feed(digest, "conditions", [run.sent, run.reported])
             feed(digest, "prompt", asdict(run.prompt))

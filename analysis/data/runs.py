@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import date
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -116,6 +117,7 @@ def runs_of(
         rows, snapshots, read_leniently, strictly = judgments[run.pk]
         under, shows = conditions[run.pk], framing(run.framing).shows_profile
         keys = (run.feature_keys or ()) if shows else ()
+        cost, asked = costs.get(run.pk, (RunMoney(0, 0, None, None, None), None))
         state, why = (run.state, run.sentence) if then is None else then.state_of(run)
         runs[run.key] = RunData(
             run=run.key,
@@ -132,7 +134,9 @@ def runs_of(
             prompt=_prompt(study, run, tasks),
             state=state,
             state_reason=why,
-            cost=costs.get(run.pk, RunMoney(0, 0, None, None, None)),
+            cost=cost,
+            # What was known when it asked, so that the same replies give the same report.
+            price_remark=run.judge.price_remark_on(asked) if cost.usd is not None and asked else "",
             judgments=rows,
             read_leniently=read_leniently,
             strictly=strictly,
@@ -339,8 +343,8 @@ def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgm
     )
 
 
-def _costs(runs: Sequence[int], among: Q) -> dict[int, RunMoney]:
-    """The costs of each run from the ledger; a sum is unknown if any part is.
+def _costs(runs: Sequence[int], among: Q) -> dict[int, tuple[RunMoney, date]]:
+    """The costs of each run from the ledger, and its last day; a sum is unknown if any part is.
 
     Costs of judgments that were removed later still count.
     """
@@ -357,13 +361,17 @@ def _costs(runs: Sequence[int], among: Q) -> dict[int, RunMoney]:
             tokens_out=Sum("completion_tokens"),
             nano=Sum("cost_nano"),
             unpriced=Count("pk", filter=replied & Q(cost_nano=None)),
+            last=Max("sent_at"),
         )
         .order_by()
     )
     return {
-        run: RunMoney(
-            *(requests, failed, sent, got),
-            None if unpriced or nano is None else (nano + removed[run]) / NANO,
+        run: (
+            RunMoney(
+                *(requests, failed, sent, got),
+                None if unpriced or nano is None else (nano + removed[run]) / NANO,
+            ),
+            last.date(),
         )
-        for run, requests, failed, sent, got, nano, unpriced in sums
+        for run, requests, failed, sent, got, nano, unpriced, last in sums
     }

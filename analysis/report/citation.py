@@ -3,14 +3,15 @@
 import re
 from collections.abc import Callable, Iterator
 from datetime import date as Date
-from itertools import chain
 
 from analysis.report.build import all_sentences
+from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, joined, say
 from analysis.report.report_json import ReportJson
+from analysis.report.results import NOTHING
 from analysis.report.section import attempted
-from analysis.report.sentences import order_words
+from analysis.report.sentences import THRESHOLD, order_words
 from analysis.report.table_files import tex
-from analysis.report.words import listed, named_entries, number_of, threshold_standing
+from analysis.report.words import listed, named_entries, threshold_standing
 from studies.money import decimals
 
 ARTICLE = """@inproceedings{dong2024personalized,
@@ -42,97 +43,121 @@ def bibtex(report: ReportJson, date: Date) -> str:
 def methods_paragraph(report: ReportJson) -> str:
     """The method as in a paper, with all figures from the report."""
 
-    def of_sections(report: ReportJson) -> Iterator[str]:
-        return (str(sentence.text) for sentence in all_sentences(report, "methods"))
+    def of_sections(report: ReportJson) -> Iterator[Text]:
+        return (sentence.text for sentence in all_sentences(report, "methods"))
 
-    def made_by(part: Callable[[ReportJson], Iterator[str]]) -> list[str]:
+    def made_by(part: Callable[[ReportJson], Iterator[Text]]) -> list[Text]:
         return attempted(lambda: list(part(report)), part="methods") or []
 
     parts = (_items, _people, _judges, of_sections, _rules)
-    return " ".join(chain.from_iterable(map(made_by, parts)))
+    return " ".join(str(text) for part in parts for text in made_by(part))
 
 
-def _items(report: ReportJson) -> Iterator[str]:
+def _items(report: ReportJson) -> Iterator[Text]:
     inputs, study = report["inputs"], report["study"]
-    simulated = " The data are simulated." if study["simulated"] else ""
     name = study["source"].get("name")
-    source = f" from {name}" if name else ""
-    yield (
-        f"The study has {number_of(inputs['items'], 'item')}{source} about "
-        f"{number_of(inputs['personas'], 'persona')}; "
-        f"each asks “{study['question']}” of two responses"
-        f"{' or a tie' if study['allow_tie'] else ''}.{simulated}"
+    yield say(
+        "The study has {items}{source} about {personas}; each asks “{question}” of two responses"
+        "{tie}.",
+        items=Population("item", n=inputs["items"], path="inputs.items"),
+        source=clause(" from {name}", name=Name(name)) if name else NOTHING,
+        personas=Population("persona", n=inputs["personas"], path="inputs.personas"),
+        question=Name(study["question"]),
+        tie=Words(" or a tie" if study["allow_tie"] else ""),
     )
+    if study["simulated"]:
+        yield say("The data are simulated.")
 
 
-def _people(report: ReportJson) -> Iterator[str]:
+def _people(report: ReportJson) -> Iterator[Text]:
     human = report["human"]
     if not human["answers"]:
-        yield "No people answered."
+        yield say("No people answered.")
         return
-    stated = human["individual"]["certainty"]["summary"]["n"]
-    certainty = ", with a certainty from 1 to 100" if stated else ""
-    if 0 < stated < human["answers"]:
-        certainty += f" on {stated:,} of them"
-    people, answers = (
-        number_of(human["annotators"], "person"),
-        number_of(human["answers"], "answer"),
+    answers = Population("answer", n=human["answers"], path="human.answers")
+    n = human["individual"]["certainty"]["summary"]["n"]
+    stated = Quantity("count", answers, n, "human.individual.certainty.summary.n")
+    certainty: Text | Words = NOTHING
+    if n:
+        certainty = clause(", with a certainty from 1 to 100")
+        if n < answers.n:
+            certainty = clause("{all} on {n} of them", all=certainty, n=stated)
+    people = Population("person", n=human["annotators"], path="human.annotators")
+    form = "{people} gave {answers}{certainty}."
+    yield say(form, people=people, answers=answers, certainty=certainty)
+    for place, pay in enumerate(human["pay"].get("promised", ())):
+        path = f"human.pay.promised.{place}"
+        amount = f"{pay['reward']:.{decimals(pay['currency'])}f} {pay['currency']} each"
+        yield say(
+            "{people} finished and received {pay} for about {minutes} minutes.",
+            people=Population("person", n=pay["people"], path=f"{path}.people"),
+            pay=Name(amount if pay["reward"] else "no pay"),
+            minutes=Quantity("level", None, pay["minutes"], f"{path}.minutes"),
+        )
+    out, path = human["not_counted"], "human.not_counted"
+    if n := out.get("surplus"):
+        more = Population("more answer", n=n, path=f"{path}.surplus")
+        form = "{more} {more.is} not counted, because the items had enough."
+        yield say(form, more=more)
+    if n := out.get("excluded_people"):
+        yield say(
+            "The researchers excluded {answers} by {people}.",
+            answers=Population("answer", n=out["excluded"], path=f"{path}.excluded"),
+            people=Population("person", n=n, path=f"{path}.excluded_people"),
+        )
+    mean = ", its certainty the mean of those who chose it" if stated.value else ""
+    ties: Text | Words = NOTHING
+    if n := human["majority"]["ties"]:
+        tied = Population("item", n=n, path="human.majority.ties")
+        ties = clause("; {ties} whose votes tie {ties.has} none", ties=tied)
+    yield say(
+        "The majority of an item is the option with the most votes{mean}{ties}.",
+        mean=Words(mean),
+        ties=ties,
     )
-    yield f"{people} gave {answers}{certainty}."
-    pay = human["pay"]
-    for each in pay.get("promised", ()):
-        amount = f"{each['reward']:.{decimals(each['currency'])}f} {each['currency']} each"
-        yield (
-            f"{number_of(each['people'], 'person')} finished and received "
-            f"{amount if each['reward'] else 'no pay'} for about {each['minutes']} minutes."
-        )
-    out = human["not_counted"]
-    if surplus := out.get("surplus"):
-        are = "is" if surplus == 1 else "are"
-        yield (
-            f"{number_of(surplus, 'more answer')} {are} not counted, because the items had enough."
-        )
-    if out.get("excluded_people"):
-        yield (
-            f"The researchers excluded {number_of(out['excluded'], 'answer')} by "
-            f"{number_of(out['excluded_people'], 'person')}."
-        )
-    ties = human["majority"]["ties"]
-    mean = ", its certainty the mean of those who chose it" if stated else ""
-    have = "has" if ties == 1 else "have"
-    none = f"; {number_of(ties, 'item')} whose votes tie {have} none" if ties else ""
-    yield f"The majority of an item is the option with the most votes{mean}{none}."
 
 
 # Why an item of a run has no answer that can be read.
 UNREAD = ("unparseable", "refused", "error")
 
 
-def _judges(report: ReportJson) -> Iterator[str]:
+def _judges(report: ReportJson) -> Iterator[Text]:
     """Yield one sentence for all judges that were asked the same in the same way."""
-    of_judge: dict[tuple[str, ...], list[ReportJson]] = {}
-    for run in report["judges"]:
-        of_judge.setdefault((run["judge"], _model(run), _way(run)), []).append(run)
-    alike: dict[tuple[str, ...], list[tuple[str, list[ReportJson]]]] = {}
-    for (name, model, way), runs in of_judge.items():
-        shown = [_shown(run["features"]) for run in runs]
-        alike.setdefault((way, *shown), []).append((f"{name} ({model})", runs))
-    for (way, *shown), judges in alike.items():
-        runs = [run for _, own in judges for run in own]
-        yield (
-            f"{listed([name for name, _ in judges])} judged {number_of(runs[0]['items'], 'item')}"
-            f"{' each' if len(judges) > 1 else ''} from {'; from '.join(shown)} ({way})."
+    of_judge: dict[tuple[str, str, str], list[int]] = {}
+    for place, run in enumerate(report["judges"]):
+        key = run["judge"], _model(run), str(_way(report, place))
+        of_judge.setdefault(key, []).append(place)
+    alike: dict[tuple[str, ...], list[tuple[Text, int]]] = {}
+    for (name, model, way), places in of_judge.items():
+        features = [_shown(report["judges"][place]["features"]) for place in places]
+        named = clause("{name} ({model})", name=Name(name), model=Name(model))
+        alike.setdefault((way, *features), []).append((named, places[0]))
+    for (_, *features), judges in alike.items():
+        place = judges[0][1]
+        judged = report["judges"][place]["items"]
+        yield say(
+            "{judges} judged {items}{each} from {features} ({way}).",
+            judges=joined([name for name, _ in judges]),
+            items=Population("item", n=judged, path=f"judges.{place}.items"),
+            each=Words(" each" if len(judges) > 1 else ""),
+            features=Name("; from ".join(features)),
+            way=_way(report, place),
         )
-    for name, run in named_entries(report, "judges"):
-        unread = sum(run["excluded"][key] for key in UNREAD)
-        if unread:
-            refused = run["excluded"]["refused"]
-            why = f" ({refused:,} refused)" if refused else ""
-            yield (
-                f"{name} gave no readable answer to {unread:,} of "
-                f"{number_of(run['items'], 'item')}{why}."
+    for place, (name, run) in enumerate(named_entries(report, "judges")):
+        if n := sum(run["excluded"][key] for key in UNREAD):
+            asked = Population("item", n=run["items"], path=f"judges.{place}.items")
+            refused: Text | Words = NOTHING
+            if run["excluded"]["refused"]:
+                path = f"judges.{place}.excluded.refused"
+                count = Quantity("count", asked, run["excluded"]["refused"], path)
+                refused = clause(", of which it refused {n}", n=count)
+            yield say(
+                "{name} gave no readable answer to {n} of {n.of}{refused}.",
+                name=Name(name),
+                n=Quantity("count", asked, n),
+                refused=refused,
             )
-        yield from map(str, order_words(name, run))
+        yield from order_words(name, run)
 
 
 def _model(run: ReportJson) -> str:
@@ -151,23 +176,28 @@ def _model(run: ReportJson) -> str:
     return ", ".join([model, *sampling])
 
 
-def _judgments(run: ReportJson) -> int:
-    """Closed judgments: each order and each repetition is one."""
-    return sum(n for state, n in run["judgments"].items() if state != "open")
-
-
-def _way(run: ReportJson) -> str:
+def _way(report: ReportJson, place: int) -> Text:
     """How a run asked: setting, order of the responses, and number of readings."""
-    record = run["record"]
-    readings = "one reading" if record["samples"] == 1 else f"{record['samples']} readings"
+    run, path = report["judges"][place], f"judges.{place}"
+    record, samples = run["record"], run["record"]["samples"]
+    # Closed judgments: each order and each repetition is one.
+    closed = sum(n for state, n in run["judgments"].items() if state != "open")
     order, each = record["orders"].replace("_", " "), "item"
-    if run["position"]["both_orders"]["n"] and _judgments(run) > run["items"]:
+    if run["position"]["both_orders"]["n"] and closed > run["items"]:
         # Each order is a separate judgment, whatever an imported file says.
-        order, each = "both", "item, as many in each order"
-        readings = f"{2 * record['samples']} readings"
-    return (
-        f"setting “{run['setting']}”, order of the responses: {order}, {readings} of each {each}, "
-        f"{number_of(_judgments(run), 'judgment')}"
+        order, each, samples = "both", "item, as many in each order", 2 * samples
+    readings = clause("one reading")
+    if samples > 1:
+        count = Quantity("count", None, samples, f"{path}.record.samples" if each == "item" else "")
+        readings = clause("{n} readings", n=count)
+    return clause(
+        "setting “{setting}”, order of the responses: {order}, {readings} of each {each}, "
+        "{judgments}",
+        setting=Name(run["setting"]),
+        order=Words(order),
+        readings=readings,
+        each=Words(each),
+        judgments=Population("judgment", n=closed),
     )
 
 
@@ -176,32 +206,42 @@ def _shown(features: str) -> str:
     return words.get(features) or f"{listed(features.split(','))} alone"
 
 
-def _rules(report: ReportJson) -> Iterator[str]:
+def _rules(report: ReportJson) -> Iterator[Text]:
     parameters, software = report["parameters"], report["software"]
     standing = threshold_standing(report)
     how = "the registered threshold" if standing == "registered" else f"a threshold {standing}"
     how = "an explored threshold" if parameters["explored"] else how
     sides = (report["human"]["majority"], *report["judges"])
     if any(side["certainty"]["summary"]["n"] for side in sides):
-        yield f"Certainty is high from {parameters['threshold']} on, {how}."
+        level = Quantity("level", None, parameters["threshold"], THRESHOLD)
+        yield say("Certainty is high from {level} on, {how}.", level=level, how=Words(how))
     differences = [entry["difference_general"] for entry in report["comparison"]]
     if any(one["p"] is not None for one in differences):
-        adjusted = any(one["tests"] > 1 for one in differences)
-        yield (
+        is_adjusted = any(one["tests"] > 1 for one in differences)
+        yield say(
             "Judges were compared with the majority on the items that both decided, by t "
             "intervals and tests whose variance allows for shared people, personas and "
-            "questions, and by two one-sided tests of equivalence within "
-            f"{parameters['margin'] * 100:g} "
-            f"points{', all Holm-adjusted over the runs that compete' if adjusted else ''}."
+            "questions, and by two one-sided tests of equivalence within {margin} points"
+            "{adjusted}.",
+            margin=Quantity("margin", None, parameters["margin"], "parameters.margin"),
+            adjusted=Words(", all Holm-adjusted over the runs that compete" if is_adjusted else ""),
         )
     tested = report["claims_tested"]
     if tested["tested"]:
-        yield (
-            f"Other claims tested: {tested['tested']:,} of "
-            f"{number_of(len(tested['kinds']), 'kind')}, adjusted within each kind and over "
-            f"kinds by Holm; {tested['hold']:,} {'holds' if tested['hold'] == 1 else 'hold'}."
+        claims = Population("claim", n=tested["tested"], path="claims_tested.tested")
+        yield say(
+            "Other claims tested: {claims.size} of {kinds}, adjusted within each kind and over "
+            "kinds by Holm; {hold} {verb}.",
+            claims=claims,
+            kinds=Population("kind", n=len(tested["kinds"])),
+            hold=Quantity("count", claims, tested["hold"], "claims_tested.hold"),
+            verb=Words("holds" if tested["hold"] == 1 else "hold"),
         )
-    yield (
-        f"Resamples: {parameters['bootstrap']:,}, seed {report['seed']}; Thirdperson "
-        f"{software['thirdperson']}, NumPy {software['numpy']}, SciPy {software['scipy']}."
+    yield say(
+        "Resamples: {draws}, seed {seed}; Thirdperson {own}, NumPy {numpy}, SciPy {scipy}.",
+        draws=Quantity("count", None, parameters["bootstrap"], "parameters.bootstrap"),
+        seed=Name(str(report["seed"])),
+        own=Name(software["thirdperson"]),
+        numpy=Name(software["numpy"]),
+        scipy=Name(software["scipy"]),
     )

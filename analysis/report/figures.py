@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.report.quantities import Quantity, Text
 from analysis.report.report_json import ReportJson
 from analysis.report.tables import compact
 from analysis.report.words import run_names
@@ -103,8 +104,8 @@ class Figure:
     """
 
     name: str
-    title: str
-    caption: str
+    title: Text
+    caption: Text
     table: str
     panels: Sequence[Panel]
     key: Sequence[Key] = ()
@@ -211,14 +212,14 @@ def styled_runs(report: ReportJson) -> list[tuple[str, ReportJson, tuple[str, st
     return list(zip(run_names(report), report["judges"], styles(report), strict=True))
 
 
-def whiskers(shares: Sequence[ReportJson]) -> dict[str, Any]:
+def whiskers(shares: Sequence[Quantity]) -> dict[str, Any]:
     """Error bars from possibly asymmetric intervals."""
-    ends = [share["ci"] or (share["accuracy"], share["accuracy"]) for share in shares]
+    ends = [(share.value, share.interval.ends or (share.value, share.value)) for share in shares]
     return {
         "type": "data",
         "symmetric": False,
-        "array": [high - s["accuracy"] for s, (_, high) in zip(shares, ends, strict=True)],
-        "arrayminus": [s["accuracy"] - low for s, (low, _) in zip(shares, ends, strict=True)],
+        "array": [high - value for value, (_, high) in ends],
+        "arrayminus": [value - low for value, (low, _) in ends],
         "thickness": 1.5,
         "width": 4,
     }

@@ -215,6 +215,9 @@ class Text:
     def __str__(self) -> str:
         return "".join(piece.text for piece in self.parts)
 
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
     @property
     def placed(self) -> Iterator[tuple[int, Piece]]:
         """Every piece with its position in the text."""
@@ -373,10 +376,24 @@ def say(form: str, **slots: Slot) -> Text:
         raise OtherPopulation(
             f"“{form}” has numbers about {of}, and does not name {listed([*map(str, mixed)])}."
         )
-    sentence = capitalised(text)
+    return _remembered(capitalised(text))
+
+
+def _remembered(text: Text) -> Text:
     if (texts := _recorded.get()) is not None:
-        texts.append(sentence)
-    return sentence
+        texts.append(text)
+    return text
+
+
+def sentences(*texts: Text) -> Text:
+    """Whole sentences that follow one another, each of which names its own populations."""
+    parts = [part for text in texts for part in (Piece(" "), *text.parts)]
+    return Text(tuple(parts[1:]), texts[0].begins_with_name)
+
+
+def fixed(words: str) -> Text:
+    """Words for readers of every report, whose figures belong to them, as in “95 % CI”."""
+    return _remembered(Text((Piece(words),)))
 
 
 def unbroken(text: Text) -> str:

@@ -20,6 +20,7 @@ from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import Figure, plots_json
 from analysis.report.quantities import Text, bare
 from analysis.report.registration import mark_of
+from analysis.report.results import late_changes
 from analysis.report.rules import parts_of
 from analysis.report.section import (
     ReportJson,
@@ -45,7 +46,6 @@ from analysis.report.tables import (
 )
 from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import (
-    late_changes,
     named_entries,
     threshold_standing,
     threshold_words,
@@ -213,7 +213,7 @@ def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
     The page of a report says once what the notes of many tables say, and leaves out rows without
     any value.
     """
-    note = table.note
+    note = str(table.note)
     if report is not None:
         note = " ".join(note.replace(CONDITIONAL, "").replace(HIGH, "").split(" ")).strip()
     # The script finds the rows of these by position.

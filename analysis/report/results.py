@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from analysis.report.quantities import (
+    NO_INTERVAL,
     Name,
     Population,
     Quantity,
@@ -22,6 +23,7 @@ from analysis.report.quantities import (
 )
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import TOO_SMALL
+from analysis.report.sentences import holds, level_of
 
 NOTHING = Words("")
 
@@ -38,7 +40,8 @@ class Finding(StrEnum):
 class TestResult:
     """A number with its interval, and whether the test that it is not 0 `holds` when corrected.
 
-    `p` is adjusted over `tests` runs, and an equally precise study finds `detectable`.
+    `p` is adjusted over `tests` runs, and an equally precise study finds `detectable`. Some tests
+    by permutation have no interval, because nothing is permuted at another value than 0.
     """
 
     __test__ = False  # no class of tests, although its name begins like one
@@ -48,6 +51,7 @@ class TestResult:
     p: Quantity | None = None
     tests: Quantity | None = None
     detectable: Quantity | None = None
+    is_without_interval: bool = False
 
     @classmethod
     def of_difference(
@@ -63,10 +67,34 @@ class TestResult:
             _optional(entry, "detectable", path, "size", of),
         )
 
+    @classmethod
+    def of_rater(
+        cls, report: ReportJson, kind: str, who: str, value: Quantity
+    ) -> "TestResult | None":
+        """The permutation test of a kind of claims for people or a run; None if there is none.
+
+        `value` is its number, of which report.json has the interval next to the test, if any.
+        """
+        for place, test in enumerate(report.get("claims_tested", {}).get("members", ())):
+            if (test["kind"], test["who"]) == (kind, who) and test["p_max"] is not None:
+                return cls(
+                    value,
+                    holds(test, level_of(report, kind)),
+                    Quantity("p", value.of, test["p_max"], f"claims_tested.members.{place}.p_max"),
+                    is_without_interval=value.interval is NO_INTERVAL,
+                )
+        return None
+
+    @property
+    def adjusted_p(self) -> Text | Words:
+        """The p value of a permutation test, which is adjusted over people, runs and groups."""
+        return NOTHING if self.p is None else clause(", adjusted p {p}", p=self.p)
+
     @property
     def finding(self) -> Finding:
         """A claim that the number and the interval next to it do not bear is none."""
-        low, high = self.value.interval.ends or (0.0, 0.0)
+        none = (self.value.value,) * 2 if self.is_without_interval else (0.0, 0.0)
+        low, high = self.value.interval.ends or none
         if self.holds and 0 < low <= high and self.value.value > 0:
             return Finding.ABOVE
         if self.holds and low <= high < 0 and self.value.value < 0:
@@ -385,3 +413,40 @@ class AgainstPeople:
             why=why,
             finds=clause(" ({finds})", finds=finds(detectable)) if detectable else NOTHING,
         )
+
+
+def late_changes(report: ReportJson) -> list[Text]:
+    """Changes to threshold, margin and extras after the first answer."""
+    sentences = []
+    for place, change in enumerate(report["registration"]["late_changes"]):
+        unit: Unit = "margin" if change["setting"] == "margin" else "level"
+        before, after = (
+            Quantity(unit, None, change[key], f"registration.late_changes.{place}.{key}")
+            for key in ("before", "after")
+        )
+        form = "{what} was changed from {before}{points} to {after}{points} on {day}, after the "
+        form += "first data had arrived. Whatever depends on it was chosen post hoc."
+        is_margin = unit == "margin"
+        sentences.append(
+            say(
+                form,
+                what=Words(
+                    "The equivalence margin" if is_margin else "The start of high certainty"
+                ),
+                before=before,
+                after=after,
+                points=Words(" points" if is_margin else ""),
+                day=Name(change["on"]),
+            )
+        )
+    for extra in report["registration"].get("late_extras", ()):
+        sentences.append(
+            say(
+                "“{extra}” was turned on on {day}, after {when}. What it adds was decided after "
+                "the data.",
+                extra=Name(extra["title"]),
+                day=Name(extra["on"]),
+                when=Words("a report" if extra["after_report"] else "the first answer"),
+            )
+        )
+    return sentences

@@ -11,7 +11,7 @@ from typing import Any
 from analysis.report.quantities import Name, Piece, Population, Quantity, Slot, Text, say
 from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import TOO_SMALL
-from analysis.report.words import listed, number_of, run_names
+from analysis.report.words import run_names
 
 
 def shown(text: object, path: str) -> Text:
@@ -89,34 +89,12 @@ def holds(tested: ReportJson, level: float, key: str = "p_max") -> bool:
 def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
     """Name and test of every rater, for a kind with individual tests."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
-    names |= _PEOPLE
+    names |= PEOPLE
     found = report.get("claims_tested", {}).get("members", ())
     return [(names[each["who"]], each) for each in found if each["kind"] == kind]
 
 
-def held(report: ReportJson, kind: str) -> tuple[list[str], list[str]]:
-    """Names of the raters whose claim holds: above 0, and below 0."""
-    level = level_of(report, kind)
-    found = [(name, each) for name, each in members(report, kind) if holds(each, level)]
-    above = [name for name, each in found if each["t"] > 0]
-    return above, [name for name, each in found if each["t"] <= 0]
-
-
-_PEOPLE = {SINGLE: "people", MAJORITY: "the majority of people"}
-
-
-def sentence_case(words: str) -> str:
-    """Capitalise words at the start of a sentence, except a run's name."""
-    is_people = words.startswith(tuple(_PEOPLE.values()))
-    return words[:1].upper() + words[1:] if is_people else words
-
-
-def of_names(names: Sequence[str]) -> str:
-    """Names for a title, which has room for three."""
-    if len(names) <= 3:
-        return listed(names)
-    people = [name for name in names if name in _PEOPLE.values()]
-    return listed([*people, number_of(len(names) - len(people), "run")])
+PEOPLE = {SINGLE: "people", MAJORITY: "the majority of people"}
 
 
 # The path of the threshold that a sentence names.

@@ -154,7 +154,7 @@ def to_document(tables: Sequence[Table]) -> str:
 
 def _notes(table: Table) -> list[str]:
     stamp = [f"Threshold of high certainty: {table.threshold}."] if table.threshold else []
-    return [*stamp, *table.note.splitlines()]
+    return [*stamp, *str(table.note).splitlines()]
 
 
 def _tex_cell(cell: Cell) -> str:

@@ -8,9 +8,10 @@ from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from analysis.report import words
+from analysis.report.quantities import Text, clause, fixed
 from analysis.report.rules import SMALL, TOO_SMALL
 from studies.money import format_cost
 
@@ -117,6 +118,7 @@ class Cell:
 class Table:
     """A table; `name` is its file name, `note` what readers need to know.
 
+    A note with numbers of the report is made of quantities; other notes are fixed words.
     `threshold` is set if cells depend on the threshold: “80, registered” or “70, explored”.
     `family` is the name under which an analysis lists tables that exist per grouping. `is_record`
     marks records of what was done, as opposed to findings.
@@ -126,10 +128,14 @@ class Table:
     title: str
     columns: tuple[TableColumn, ...]
     rows: Sequence[Sequence[Any]]
-    note: str = ""
+    note: Text | str = ""
     threshold: str = ""
     family: str = ""
     is_record: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.note, str) and self.note:
+            object.__setattr__(self, "note", fixed(self.note))
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -196,7 +202,7 @@ def table_of_entries(
     title: str,
     labelled: Sequence[tuple[str, Mapping[str, Any]]],
     fields: Sequence[EntryField],
-    note: str = "",
+    note: Text | str = "",
     *,
     first: str = "Run",
     is_record: bool = False,
@@ -233,12 +239,6 @@ def interval_of(general: Mapping[str, Any]) -> Any:
 def without_interval(side: Mapping[str, Any]) -> Mapping[str, Any]:
     """An accuracy for a table that repeats it, so that it has one interval in the report."""
     return {**side, "ci": None}
-
-
-def measured(value: float | None, ends: Sequence[float] | None, unit: str) -> tuple[Any, Any]:
-    """A number with its own unit, points or correlation, and its interval, each for a cell."""
-    number = None if value is None else {"value": value, "unit": unit}
-    return number, None if ends is None else {"ends": ends, "unit": unit}
 
 
 def _dig(entry: Mapping[str, Any], path: str) -> Any:
@@ -282,16 +282,21 @@ _FORMS: Mapping[CellKind, Callable[[Any], str]] = {
     "decimal": words.decimal,
     "p": words.p_cell,
     "exact": str,
-    "measure": lambda one: _MEASURES[one["unit"]][0](one["value"]),
-    "measure_range": lambda one: _MEASURES[one["unit"]][1](one["ends"]),
+    "measure": lambda one: _MEASURES[one.unit].form.format(one),
+    "measure_range": lambda one: str(clause("{x.ends}", x=one)) if one.interval.ends else "–",
 }
-# How a number and an interval of each unit are written.
-_MEASURES: Mapping[str, tuple[Callable[[float], str], Callable[[Sequence[float]], str]]] = {
-    "points": (lambda value: f"{words.points(value)} points", words.points_range),
-    "correlation": (
-        lambda value: f"ρ = {words.decimal(value, 2)}",
-        lambda ends: words.decimal_range(ends, 2),
-    ),
+
+
+class _Measure(NamedTuple):
+    """The name of a unit in files, and how a table writes a quantity in it."""
+
+    unit: str
+    form: str
+
+
+_MEASURES = {
+    "points": _Measure("points", "{} points"),
+    "coefficient": _Measure("correlation", "ρ = {}"),
 }
 
 
@@ -362,9 +367,9 @@ def csv_cells(value: Any, kind: CellKind) -> list[Any]:
         cell = value or {}
         return ["" if cell.get(k) is None else cell[k] for k in ("accuracy", "correct", "n")]
     if kind == "measure":
-        return [value["value"], value["unit"]] if value is not None else ["", ""]
+        return [value.value, _MEASURES[value.unit].unit] if value is not None else ["", ""]
     if kind == "measure_range":
-        return list(value["ends"]) if value is not None else ["", ""]
+        return list(value.interval.ends or ("", "")) if value is not None else ["", ""]
     if kind in RANGES:
         return list(value) if value is not None else ["", ""]
     return ["" if value is None else value]

@@ -238,29 +238,6 @@ def chosen(report: ReportJson) -> str:
     return f"set {report['parameters']['threshold_chosen']}".replace("set post hoc", "post hoc")
 
 
-def late_changes(report: ReportJson) -> list[str]:
-    """Changes to threshold, margin and extras after the first answer."""
-    forms = {
-        "threshold": ("High certainty", 1, "from {:g}"),
-        "margin": ("The equivalence margin", 100, "{:g} points"),
-    }
-    sentences = []
-    for change in report["registration"]["late_changes"]:
-        what, unit, form = forms[change["setting"]]
-        before, after = (form.format(change[key] * unit) for key in ("before", "after"))
-        sentences.append(
-            f"{what} was changed from {before} to {after} on {change['on']}, after the first "
-            "data had arrived. Whatever depends on it was chosen post hoc."
-        )
-    for extra in report["registration"].get("late_extras", ()):
-        when = "a report" if extra["after_report"] else "the first answer"
-        sentences.append(
-            f"“{extra['title']}” was turned on on {extra['on']}, after {when}. What it adds was "
-            "decided after the data."
-        )
-    return sentences
-
-
 STEREOTYPES = (
     "A profile is not the person: anyone who judges from one, human or model, may answer with a "
     "stereotype."

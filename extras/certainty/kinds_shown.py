@@ -17,13 +17,24 @@ from analysis.report.figures import (
     scatter_trace,
     share_axis,
 )
+from analysis.report.quantities import (
+    Population,
+    Quantity,
+    Text,
+    Words,
+    clause,
+    joined,
+    say,
+)
+from analysis.report.rater_tests import name_of, of_names
 from analysis.report.report_json import Json
+from analysis.report.results import items
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Analysis, NumberSource, ReportJson, Section, Sentence
-from analysis.report.sentences import MAJORITY, Text, fill, level_of, of_names, shown
+from analysis.report.sentences import MAJORITY, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.words import decimal, percent, run_names
+from analysis.report.words import percent, run_names
 from extras.certainty.kinds import ERRORS, HUMAN, KINDS, TRUTH, certainty_kinds
 
 if TYPE_CHECKING:
@@ -80,7 +91,7 @@ def kinds_table(report: ReportJson) -> Table:
         few = f"{names[row['who']]}: not compared, it has too few of the items of the others"
         rows.append([LABELS[row["kind"]], few, row["measured"], *blank[1:]])
     for row in found["not_measured"]:
-        who = of_names([names[each] for each in row["raters"]]) if row["raters"] else ""
+        who = of_names([name_of(each, names[each]) for each in row["raters"]])
         how = f"not measured{f' for {who}' if who else ''}: {TO_MEASURE[row['kind']]}"
         rows.append([LABELS[row["kind"]], how, *blank])
     wrong = _wrong(report)
@@ -106,16 +117,23 @@ def kinds_table(report: ReportJson) -> Table:
     )
     return Table(
         "certainty_kinds",
-        _title(report),
+        str(_title(report)),
         columns,
         rows if found["rows"] or report["judges"] else [],
         _kinds_note(report),
     )
 
 
-def _title(report: ReportJson) -> str:
-    items = report["certainty_kinds"]["items"]
-    return f"Kinds of certainty on the same {items:,} items" if items else "Kinds of certainty"
+def _title(report: ReportJson) -> Text:
+    if not report["certainty_kinds"]["items"]:
+        return say("Kinds of certainty")
+    return say("Kinds of certainty on the same {of}", of=_of_kinds(report))
+
+
+def _of_kinds(report: ReportJson) -> Population:
+    """The items on which all kinds of certainty are compared."""
+    n = report["certainty_kinds"]["items"]
+    return items(report, "for which every kind has one", n, "certainty_kinds.items")
 
 
 def _share(n: int | None, trusted: Mapping[str, Any]) -> float | None:
@@ -217,10 +235,12 @@ def kinds_figure(report: ReportJson) -> Figure | None:
     return Figure(
         "certainty_kinds",
         _title(report),
-        f"First: share {right} against mean certainty in tenths of the items, the dashed line a "
-        f"perfect match. Second: share {wrong} among the most certain items as more are accepted; "
-        "grey lines at 5, 10 and 20 %. One judge for each kind: the one with the most kinds; the "
-        "table has all. Points of fewer than 10 items are not drawn.",
+        say(
+            f"First: share {right} against mean certainty in tenths of the items, the dashed line "
+            f"a perfect match. Second: share {wrong} among the most certain items as more are "
+            "accepted; grey lines at 5, 10 and 20 %. One judge for each kind: the one with the "
+            "most kinds; the table has all. Points of fewer than 10 items are not drawn."
+        ),
         "certainty_kinds_curves",
         [
             _panel(
@@ -323,26 +343,28 @@ def trust_sentence(report: ReportJson) -> Text | None:
     tested = [each for row in found["rows"] for each in row["trusted"] if each["p_max"] is not None]
     if not tested:
         return None
-    words: dict[str, object] = {
-        "items": shown(f"{found['items']:,}", "certainty_kinds.items"),
-        "wrong": _wrong(report),
-    }
-    for place, error in enumerate(ERRORS):
-        path = f"certainty_kinds.rows.0.trusted.{place}.error"
-        words[f"error{place}"] = shown(f"{error * 100:g}", path)
-        words[f"who{place}"] = _who_can(report, place) or "none"
-    if all(words[f"who{place}"] == "none" for place in range(len(ERRORS))):
-        return fill(
-            "We cannot tell whether any certainty can be trusted: of none do the {items} items "
-            "show that at most {error0}, {error1} or {error2} % of its most certain answers are "
-            "{wrong}.",
-            **words,
+    errors = [
+        Quantity("margin", None, error, f"certainty_kinds.rows.0.trusted.{place}.error")
+        for place, error in enumerate(ERRORS)
+    ]
+    trusted = [_who_can(report, place) for place in range(len(ERRORS))]
+    wrong = Words(_wrong(report))
+    if not any(trusted):
+        return say(
+            "We cannot tell whether any certainty can be trusted: of none do the {items} show "
+            "that at most {errors} % of its most certain answers are {wrong}.",
+            items=_of_kinds(report),
+            errors=joined([clause("{x}", x=x) for x in errors], last=" or "),
+            wrong=wrong,
         )
-    return fill(
-        "How many of the same {items} items can be left to answers that are certain enough: with "
-        "at most {error0} % {wrong}, {who0}; with at most {error1} % {wrong}, {who1}; with at most "
-        "{error2} % {wrong}, {who2}.",
-        **words,
+    parts = [
+        clause("with at most {x} % {wrong}, {who}", x=x, wrong=wrong, who=who or Words("none"))
+        for x, who in zip(errors, trusted, strict=True)
+    ]
+    return say(
+        "How many of the same {items} can be left to answers that are certain enough: {parts}.",
+        items=_of_kinds(report),
+        parts=joined(parts, "; ", "; "),
     )
 
 
@@ -354,20 +376,20 @@ def _who_can(report: ReportJson, place: int) -> Text | None:
         if passed := accepted_at(report, trusted):
             path = f"certainty_kinds.rows.{at}.trusted.{place}.tested"
             path += f".{trusted['tested'].index(passed)}"
-            text = fill(
+            kind, who = f"{LABELS[row['kind']]} ", name_of(row["who"], names[row["who"]])
+            text = clause(
                 "{n} by the {kind}certainty of {who} (from {threshold})",
-                n=shown(f"{passed['n']:,}", f"{path}.n"),
-                kind="" if row["kind"] == HUMAN else f"{LABELS[row['kind']]} ",
-                who="people" if row["kind"] == HUMAN else names[row["who"]],
-                threshold=shown(decimal(passed["threshold"], 1), f"{path}.threshold"),
+                n=Quantity("count", _of_kinds(report), passed["n"], f"{path}.n"),
+                kind=Words("" if row["kind"] == HUMAN else kind),
+                who=Words("people") if row["kind"] == HUMAN else who,
+                threshold=Quantity("number", None, passed["threshold"], f"{path}.threshold"),
             )
             holding.append((-passed["n"], at, text))
     if not holding:
         return None
     best = [text for *_, text in sorted(holding)[:3]]
-    form = ", ".join(f"{{text{n}}}" for n in range(len(best)))
-    form += " and others with fewer" if len(holding) > len(best) else ""
-    return fill(form, **{f"text{n}": text for n, text in enumerate(best)})
+    more = [clause("others with fewer")] if len(holding) > len(best) else []
+    return joined([*best, *more], last=" and " if more else ", ")
 
 
 class KindsOfCertainty(Section):

@@ -16,6 +16,8 @@ from analysis.report.figures import (
     share_axis,
     whiskers,
 )
+from analysis.report.quantities import Quantity, QuantityInterval, Text, clause, joined, say
+from analysis.report.rater_tests import held, of_names
 from analysis.report.report_json import Json, cell
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Analysis, ReportJson, Section
@@ -24,7 +26,7 @@ from analysis.report.sections.certainty.distribution import (
     drawn_sides,
     on_every_side,
 )
-from analysis.report.sentences import CALIBRATION, held, of_names
+from analysis.report.sentences import CALIBRATION
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import percent
@@ -65,9 +67,11 @@ def reliability_figure(report: ReportJson) -> Figure | None:
     return Figure(
         "reliability",
         _reliability_title(report),
-        "Share of right answers by mean stated certainty in ten bins of equal width, with 95 % "
-        "intervals; dot areas show numbers of answers, the dashed line a perfect match. "
-        "Certainty 80 is read as a probability of .80.",
+        say(
+            "Share of right answers by mean stated certainty in ten bins of equal width, with "
+            "95 % intervals; dot areas show numbers of answers, the dashed line a perfect match. "
+            "Certainty 80 is read as a probability of .80."
+        ),
         "reliability",
         [_reliability(side.name, points, side.colour) for side, points in found],
     )
@@ -92,7 +96,12 @@ def _reliability(name: str, points: Sequence[ReportJson], colour: str) -> Panel:
             "opacity": 0.85,
             "line": {"color": "#ffffff", "width": 1},
         },
-        error_y=whiskers(points),
+        error_y=whiskers(
+            [
+                Quantity("share", None, point["accuracy"], interval=QuantityInterval(point["ci"]))
+                for point in points
+            ]
+        ),
         customdata=[point["n"] for point in points],
         hovertemplate="certainty %{x:.0%}<br>%{y:.1%} of %{customdata}<extra></extra>",
     )
@@ -110,13 +119,15 @@ def _reliability(name: str, points: Sequence[ReportJson], colour: str) -> Panel:
     )
 
 
-def _reliability_title(report: ReportJson) -> str:
+def _reliability_title(report: ReportJson) -> Text:
     parts = [
-        f"{which} than accuracy for {of_names(names)}"
+        clause(f"{which} than accuracy for {{names}}", names=of_names(names))
         for which, names in zip(("higher", "lower"), held(report, CALIBRATION), strict=True)
         if names
     ]
-    return f"Certainty is {', '.join(parts)}" if parts else "Accuracy by certainty"
+    if not parts:
+        return say("Accuracy by certainty")
+    return say("Certainty is {parts}", parts=joined(parts, last=", "))
 
 
 def _right(point: Mapping[str, Any]) -> str:

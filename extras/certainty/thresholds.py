@@ -8,6 +8,8 @@ import numpy as np
 from analysis.data.arrays import Floats
 from analysis.data.verdicts import Ints
 from analysis.report.figures import Figure, Key, panel, plain, scatter_trace, share_axis
+from analysis.report.quantities import Text, clause, joined, say
+from analysis.report.rater_tests import held, of_names
 from analysis.report.report_json import Json, cell, put_interval
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Analysis, ReportJson, Section
@@ -17,7 +19,7 @@ from analysis.report.sections.certainty.distribution import (
     drawn_sides,
     on_every_side,
 )
-from analysis.report.sentences import RANKING, held, of_names
+from analysis.report.sentences import RANKING
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn, in_general, without_interval
 from analysis.report.words import percent
@@ -190,9 +192,11 @@ def risk_coverage_figure(report: ReportJson) -> Figure | None:
     return Figure(
         "risk_coverage",
         _coverage_title(report),
-        "Accuracy of the most certain answers as more are accepted; the marks are at the "
-        "threshold of high certainty. Thresholds that accept fewer than 10 answers are not drawn. "
-        "AURC: the mean share of wrong answers over all coverages, lower is better.",
+        say(
+            "Accuracy of the most certain answers as more are accepted; the marks are at the "
+            "threshold of high certainty. Thresholds that accept fewer than 10 answers are not "
+            "drawn. AURC: the mean share of wrong answers over all coverages, lower is better."
+        ),
         "thresholds",
         [drawing],
         key=[
@@ -209,16 +213,15 @@ def _area(side: SideOfCertainty) -> str:
     return "" if area is None else f" (AURC {area:.3f})"
 
 
-def _coverage_title(report: ReportJson) -> str:
-    raises, lowers = held(report, RANKING)
+def _coverage_title(report: ReportJson) -> Text:
     parts = [
-        f"{which} accuracy for {of_names(names)}"
-        for which, names in (("raises", raises), ("lowers", lowers))
+        clause(f"{which} accuracy for {{names}}", names=of_names(names))
+        for which, names in zip(("raises", "lowers"), held(report, RANKING), strict=True)
         if names
     ]
     if not parts:
-        return "Accuracy when only certain answers are accepted"
-    return f"Accepting only certain answers {', '.join(parts)}"
+        return say("Accuracy when only certain answers are accepted")
+    return say("Accepting only certain answers {parts}", parts=joined(parts, last=", "))
 
 
 class Thresholds(Section):

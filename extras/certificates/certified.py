@@ -9,6 +9,7 @@ import numpy as np
 from analysis.data.arrays import Dataset
 from analysis.data.verdicts import SIGNALS, Ints, Verdicts
 from analysis.report.figures import Figure, plain, scatter_trace, styles
+from analysis.report.quantities import clause, fixed
 from analysis.report.report_json import Json, cell, number, put
 from analysis.report.rules import TARGET
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
@@ -291,8 +292,9 @@ uncertified | object | What the report's own threshold accepts, without a guaran
             drawing=go.Figure(drawn.drawing).add_traces(stars),
             marks={**(drawn.marks or {}), "alt": alt},
         )
-        also = " Stars are at a certified one." if stars else " No threshold is certified."
-        return replace(figure, panels=[drawn], caption=figure.caption + also)
+        also = "Stars are at a certified one." if stars else "No threshold is certified."
+        caption = clause("{caption} {also}", caption=figure.caption, also=fixed(also))
+        return replace(figure, panels=[drawn], caption=caption)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         yield Sentence.of("limit", _limit(report), "certified")

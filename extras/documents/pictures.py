@@ -51,7 +51,7 @@ def write_pictures(figures: Iterable[Figure], folder: Path) -> None:
     for figure in figures:
         for name, panel in figure.plots:
             alone = replace(figure, name=name, panels=[replace(panel, title="")])
-            write_picture(alone, folder, title=panel.title or figure.title)
+            write_picture(alone, folder, title=panel.title or str(figure.title))
 
 
 def write_picture(

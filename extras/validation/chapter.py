@@ -8,6 +8,7 @@ import numpy as np
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Ints
 from analysis.report.figures import JUDGES, Figure, axis, panel, scatter_trace
+from analysis.report.quantities import fixed
 from analysis.report.report_json import Json, number, put, put_interval, undefined
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import fill, shown
@@ -330,8 +331,8 @@ def narrower_figure(report: ReportJson) -> Figure | None:
     x_axis = axis(f"whole study, {unit}", range=[0, 1.1 * max(cost)])
     y_axis = axis("half width of the interval", tickformat=".1%", range=[0, 1.1 * max(width)])
     drawing = panel("", words, [line], height=280, xaxis=x_axis, yaxis=y_axis)
-    title = "What a narrower interval costs"
-    return Figure("narrower", title, "Expected: the cheapest study.", "narrower", [drawing])
+    title, caption = fixed("What a narrower interval costs"), fixed("Expected: the cheapest study.")
+    return Figure("narrower", title, caption, "narrower", [drawing])
 
 
 class Robustness(Section):

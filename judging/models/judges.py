@@ -1,5 +1,6 @@
 """Judges, how to reach them, and state shared by workers."""
 
+from datetime import date
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -288,12 +289,16 @@ class Judge(models.Model):
     @property
     def price_remark(self) -> str:
         """What to know about the price before one relies on it; empty if it is recent or free."""
+        return self.price_remark_on(clock.now().date())
+
+    def price_remark_on(self, day: date) -> str:
+        """What there was to know about the price on a day."""
         if not (self.price_input or self.price_output):
             return ""
         public = public_price(self.base_url, self.model)
         return price_remark(
             self.price_day,
-            today=clock.now().date(),
+            today=day,
             until=public.until if public and public.day == self.price_day else None,
             source=public.source if public else "",
         )

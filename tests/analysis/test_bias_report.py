@@ -67,7 +67,7 @@ def test_probed_runs_change_nothing_but_their_own_section(study):
 
     assert {"bias_probes", "bias_position", "persona_probes"} <= all_tables(after).keys()
     findings = [str(each.text) for each in all_sentences(after, "finding")]
-    assert any("probed follows 1 of 1 probes tested: length (+" in text for text in findings)
+    assert any("probed follows 1 of 1 probe tested (length by +" in text for text in findings)
     assert "Probes that favour a response" in page
     assert '<section id="bias">' in page
     assert '<section id="bias">' not in render_html(before, date=dt.date(2026, 5, 1))

@@ -77,4 +77,4 @@ def test_no_more_than_ten_claims_are_named_and_the_rest_is_counted(monkeypatch):
 
     held = [row for row in table.rows if not str(row[0]).startswith("Open: ")]
     assert held == []
-    assert "The chapters have 1 more that hold." in table.note
+    assert "The chapters have 1 more that hold." in str(table.note)

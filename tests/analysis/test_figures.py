@@ -19,6 +19,7 @@ from analysis.report.figures import (
     scatter_trace,
     write_figures,
 )
+from analysis.report.quantities import fixed
 from analysis.report.rules import PLOTLY
 from tests.analysis.builders import random_study
 from tests.analysis.partial import report_of
@@ -89,7 +90,9 @@ def test_plotly_knows_what_the_options_of_a_figure_change():
 
 def test_letters_of_all_languages_come_back_and_no_element_is_ended(tmp_path):
     name = "日本 é </script>"
-    figure = Figure("f", "", "", "", [panel("", "", [scatter_trace(name=name)], height=200)])
+    figure = Figure(
+        "f", fixed(""), fixed(""), "", [panel("", "", [scatter_trace(name=name)], height=200)]
+    )
 
     write_figures([figure], tmp_path / "figures")
 

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from analysis.report.build import all_tables
+from analysis.report.quantities import Name
 from analysis.report.render import render_html
+from analysis.report.sections.position import SideChosen
+from analysis.report.sentences import SIDES
 from analysis.report.verdict.answer import POWER
 from analysis.report.verdict.first_screen import times_more, verdict_of
 from analysis.stats import holm
@@ -159,7 +162,9 @@ def test_a_judge_that_refused_many_items_is_named():
 
 def test_one_judge_is_nowhere_the_best_of_several():
     def notes(runs):
-        return [table.note for table in all_tables(report_of(judged(right, runs=runs))).values()]
+        return [
+            str(table.note) for table in all_tables(report_of(judged(right, runs=runs))).values()
+        ]
 
     assert not [note for note in notes(("a",)) if "of several" in note]
     assert len([note for note in notes(("a", "b")) if "of several" in note]) >= 3
@@ -234,15 +239,24 @@ def test_the_advice_on_size_with_several_judges_gives_four_of_five_tests_by_holm
 
 
 def test_both_shares_of_a_side_are_over_the_same_answers():
-    from analysis.report.sections.position import _light
+    entry = {"n": 900, "n_truth": 415, "share_a": 0.52, "share_a_scored": 0.539}
+    entry |= {"truth_share_a": 0.508, "share_a_scored_ci": (0.49, 0.59)}
 
-    found = {"n": 900, "n_truth": 415, "share_a": 0.52, "share_a_scored": 0.539}
-    words = _light("k", found | {"truth_share_a": 0.508}, {}, 0.05)["text"]
+    words = light_of(entry)
 
     assert words == (
-        "k chose side A in 53.9 % of the 415 answers with a known right side, and it was right "
-        "in 50.8 %."
+        "k chose side A in 53.9 % of 415 answers (of 900) with a known right side, and it was "
+        "right in 50.8 %."
     )
+
+
+def light_of(entry, *tests):
+    """The sentence on the sides that a run chose."""
+    judge = {"judge": "k", "run": "1", "setting": "standard", "features": "all"}
+    report = {"judges": [judge | {"position": entry}]}
+    kinds = [{"kind": SIDES, "level": 0.01}]
+    report["claims_tested"] = {"kinds": kinds, "members": list(tests)}
+    return str(SideChosen.of(report, "judges.0", Name("k")).light.text)
 
 
 def test_expected_and_observed_agreement_are_over_the_same_items():
@@ -263,10 +277,11 @@ def test_expected_and_observed_agreement_are_over_the_same_items():
 
 @pytest.mark.parametrize(("ends", "has_reason"), [((0.001, 0.06), True), ((-0.01, 0.06), False)])
 def test_cannot_tell_next_to_an_interval_without_0_has_its_reason(ends, has_reason):
-    from analysis.report.sections.position import _light
+    entry = {"n": 240, "n_truth": 240, "share_a": 0.53, "share_a_scored": 0.53}
+    entry |= {"truth_share_a": 0.5, "share_a_scored_ci": (0.49, 0.59)}
+    test = {"kind": SIDES, "who": "judges.0", "t": 1, "value": 0.03, "ci": ends, "p_max": 0.3}
 
-    found = {"n": 240, "n_truth": 240, "share_a": 0.53, "truth_share_a": 0.5}
-    words = _light("k", found, {"value": 0.03, "ci": ends, "p_max": 0.3}, 0.01)["text"]
+    words = light_of(entry, test)
 
     assert words.startswith("We cannot tell whether the side matters for k: ")
     assert words.endswith("this can be chance.") == has_reason

@@ -8,9 +8,9 @@ from django.utils import timezone
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_tables, analyses, build_report, sections
 from analysis.report.registration import mark_of, table_mark
+from analysis.report.results import late_changes
 from analysis.report.rules import analysis_titles
 from analysis.report.section import of_extras
-from analysis.report.words import late_changes
 from studies.models import Item, Study, StudyLog
 from studies.services.extras import turn_on
 from studies.services.settings import save_settings
@@ -111,7 +111,7 @@ def test_the_report_says_which_extras_were_turned_on_after_answers_or_a_report()
     # Recruiting tools change no result.
     (late,) = report["registration"]["late_extras"]
     assert (late["name"], late["after_report"]) == ("certificates", False)
-    assert late_changes(report) == [
+    assert [str(text) for text in late_changes(report)] == [
         f"“{late['title']}” was turned on on {late['on']}, after the first answer. "
         "What it adds was decided after the data."
     ]

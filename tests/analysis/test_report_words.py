@@ -109,7 +109,7 @@ def test_the_side_gets_a_light_and_a_sentence():
             judge_item(steady, item, truth, 60, shown_first=first)
             judge_item(lefty, item, first, 60, shown_first=first)
 
-    lights = {light["light"]: light["text"] for light in lights_of(report_of(study))}
+    lights = {light.light: str(light.text) for light in lights_of(report_of(study))}
 
     assert lights["red"].startswith("lefty leans to side A: chose side A in 100.0 % of 80 answers")
     assert {"unknown", "green"} & lights.keys()
@@ -185,7 +185,7 @@ def test_a_share_of_fewer_than_ten_is_a_count_in_sentences():
 
     for words in ("was correct on 1 of 1 item", "has 1 item about 1 persona", "1 person gave 1 "):
         assert words in methods_paragraph(report)
-    assert {light["light"] for light in lights_of(report)} == {"unknown"}
+    assert {light.light for light in lights_of(report)} == {"unknown"}
     page = render_html(report, date=DATE)
     shown = re.sub(r"<[^>]+>", "", page)
     assert "100.0\u00a0% of 1 " not in shown

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.report.citation import _items, _judges, _people, _rules
 from analysis.report.quantities import Population, Quantity, QuantityInterval, clause, recorded
 from analysis.report.results import (
     AgainstPeople,
@@ -21,10 +22,29 @@ from analysis.report.sections.agreement.coefficients import (
     check_text,
     expected_agreement,
 )
+from analysis.report.sections.bias.probes import Probes
+from analysis.report.sections.bias.section import OwnResponsesSection
 from analysis.report.sections.certainty.section import CertaintySection, certainty_headline
 from analysis.report.sections.glance.headline import headline
+from analysis.report.sections.glance.section import Glance
+from analysis.report.sections.groups.section import GroupsOfErrors
+from analysis.report.sections.limits import LimitsSection
+from analysis.report.sections.position import LengthSection, lights, position_figure
+from analysis.report.sections.record.section import Record
+from analysis.report.sentences import (
+    CALIBRATION,
+    CERTAIN,
+    GROUPS,
+    LENGTH,
+    OWN,
+    PROBES,
+    RANKING,
+    SIDES,
+    TOGETHER,
+)
 from analysis.report.study import standing
 from analysis.report.verdict.answer import answer_of
+from analysis.report.verdict.claims import what_was_found
 from analysis.report.verdict.first_screen import settling_of
 from analysis.report.words import points_range
 
@@ -214,6 +234,226 @@ def certainties(draw, items, answers, n, *, family):
         "cells": {"both": {"people": draw(cells(n))}},
     }
     return entry
+
+
+def positions(draw, most):
+    """How often side A was chosen; the right sides are known for some of the answers."""
+    n = draw(st.integers(0, most))
+    n_truth = draw(st.integers(0, n))
+    entry: dict[str, Any] = {"n": n, "n_truth": n_truth}
+    entry["share_a"] = draw(shares) if n else None
+    entry["truth_share_a"] = draw(shares) if n_truth else None
+    entry["share_a_scored"] = draw(shares) if n_truth else None
+    put(entry, "share_a_scored_ci", draw(intervals(0.5, 0.0)) if n_truth else None)
+    return entry
+
+
+def lengths(draw, most):
+    """How often the longer response is chosen and right, and where each kind is right."""
+    parts = {f"right_when_{key}": draw(cells(most // 2)) for key in ("longer", "shorter")}
+    n = sum(part["n"] for part in parts.values())
+    return parts | {"n": n, "longer_chosen": draw(shares), "longer_true": draw(shares)}
+
+
+KINDS = (SIDES, LENGTH, CALIBRATION, RANKING, TOGETHER, GROUPS, PROBES, OWN, CERTAIN)
+
+
+def with_tests(draw, report):
+    """Add all kinds of claims with their tests, in any combination of sign and state."""
+    human, items = report["human"], report["inputs"]["items"]
+    human |= {"position": positions(draw, human["answers"]), "verbosity": lengths(draw, items)}
+    sides = [("people", human["individual"]), ("majority", human["majority"])]
+    for place, judge in enumerate(report["judges"]):
+        position = positions(draw, 2 * items)
+        judge["position"] |= position
+        judge["verbosity"] = lengths(draw, items)
+        sides.append((f"judges.{place}", judge))
+    for _, side in sides:
+        n = side["high"]["n"] + side["low"]["n"]
+        gap = draw(st.floats(-1, 1)) if n else None
+        side["calibration"] = {"n": n, "gap": gap}
+        side["certainty"] = {"summary": {"n": n}}
+    members = []
+    for kind in (SIDES, LENGTH, CALIBRATION, RANKING, TOGETHER):
+        for who, _ in sides:
+            if (kind == LENGTH and who == "people") or (kind == TOGETHER and "j" not in who[:1]):
+                continue
+            if kind == SIDES and who == "majority":
+                continue
+            test = {"kind": kind, "who": who, "t": 1.0, "p_max": draw(st.none() | shares)}
+            if kind == SIDES:
+                of = human["position"] if who == "people" else dict(sides)[who]["position"]
+                test["value"] = draw(st.floats(-1, 1)) if of["n_truth"] else None
+                put(test, "ci", draw(intervals(test["value"])) if of["n_truth"] else None)
+            members.append(test)
+    kinds = []
+    for kind in KINDS:
+        tested = draw(st.integers(1, 20))
+        entry = {"kind": kind, "tested": tested, "hold": draw(st.integers(0, tested))}
+        kinds.append(entry | {"level": draw(st.sampled_from([0.0, 0.05, 1.0]))})
+    totals = {key: sum(entry[key] for entry in kinds) for key in ("tested", "hold")}
+    report["claims_tested"] = totals | {"kinds": kinds, "members": members}
+    report["group_errors"] = {
+        "judges": [[group(draw, items) for _ in range(2)] for _ in report["judges"]]
+    }
+    report["bias"] = {
+        "probes": [probe(draw, items) for _ in range(draw(st.integers(0, 4)))],
+        "own": [own(draw, items) for _ in range(draw(st.integers(0, 2)))],
+    }
+
+
+def one_test(draw, p):
+    value = draw(st.none() | st.floats(-1, 1))
+    entry = {"value": value, p: None if value is None else draw(st.none() | shares)}
+    put(entry, "ci", None if value is None else draw(intervals(value)))
+    return entry
+
+
+def group(draw, items):
+    entry = {"label": "age", "value": "30", "n": draw(st.integers(1, items))}
+    entry |= {key: one_test(draw, "p_max") for key in ("difference", "beyond_people")}
+    return entry
+
+
+def probe(draw, items):
+    shift = one_test(draw, "p_holm")
+    return {
+        "judge": draw(st.sampled_from(NAMES[:2])),
+        "probe": draw(st.sampled_from(["length", "50 % off"])),
+        "target": "drawn",
+        "mitigations": draw(st.sampled_from([[], ["warning"]])),
+        "items": draw(st.integers(1, items)),
+        "shift": shift["value"],
+        "shift_ci": shift["ci"],
+        "shift_ci_reason": "too_few_items",
+        "p_holm": shift["p_holm"],
+    }
+
+
+def own(draw, items):
+    entry: dict[str, Any] = {"judge": draw(st.sampled_from(NAMES))}
+    for key in ("own", "people"):
+        found = {"n": draw(st.integers(0, items)), "bias": one_test(draw, "p_holm")}
+        found |= {name: {"value": draw(shares)} for name in ("chosen", "gold", "dbg")}
+        entry[key] = found
+    return entry
+
+
+def with_records(draw, report):
+    """Add what was asked, what is missing, and who took part and how."""
+    items, human = report["inputs"]["items"], report["human"]
+    report["inputs"] |= {"personas": draw(st.integers(1, items)), "runs_left_out": 1}
+    report["inputs"] |= {"questions": draw(st.integers(1, items))}
+    report["inputs"]["truth"] |= {"unknown": draw(st.integers(0, items)), "tie": items // 9}
+    report["study"] |= {
+        "simulated": draw(st.booleans()),
+        "language": draw(st.sampled_from(["", "en", "de"])),
+        "question": "Which of 2 {would} you prefer?",
+        "source": {
+            "name": "data 2.0",
+            "pooled_from": draw(st.sampled_from([[], ["one", "two 2"]])),
+            "pooled_people": {
+                key: draw(counts) for key in ("in_several", "repeated_answers", "unknown")
+            },
+        },
+    }
+    pay = {"people": draw(st.integers(1, 9)), "currency": "GBP", "minutes": 15}
+    pay["reward"] = draw(st.sampled_from([0, 3.4]))
+    human |= {"pay": {"promised": [pay]}, "people": {"arrived": 3}}
+    human["not_counted"] = {key: draw(st.integers(0, 3)) for key in ("surplus", "excluded")}
+    human["not_counted"]["excluded_people"] = draw(st.integers(0, 3))
+    human["majority"]["ties"] = draw(st.integers(0, items))
+    for judge in report["judges"]:
+        done = draw(st.integers(0, items))
+        judge |= {"judgments": {"done": done, "open": items - done}, "competes": True}
+        judge["excluded"]["skipped"] = 0
+        judge["cost"] = {"price_remark": draw(st.sampled_from(["", "The price has no date."]))}
+        judge["record"] = {
+            "samples": draw(st.integers(1, 3)),
+            "orders": "both",
+            "snapshots": ["gpt-4o-2024"],
+            "parameters": {"temperature": 0.7},
+            "sent": [],
+            "conditions": ["2 of 4 answers came from “x 2.1”."],
+        }
+        for key in ("right_when_a", "right_when_b"):
+            judge["position"][key] = draw(cells(items))
+        side = {"n": draw(st.integers(1, items)), "accuracy": draw(st.none() | shares)}
+        judge["reading"] = {
+            "judgments": items,
+            "leniently": draw(st.integers(0, items)),
+            "only_certainty": draw(st.integers(1, items)),
+            "strict": side,
+            "lenient": side,
+        }
+    change = {"setting": "margin", "before": 0.05, "after": 0.1, "on": "2026-11-29"}
+    report["registration"] = {
+        "plan": None,
+        "because": "No plan was frozen in 2026.",
+        "late_changes": [change, change | {"setting": "threshold", "before": 80, "after": 75}],
+        "late_extras": [{"title": "3 kinds", "on": "2026-11-29", "after_report": False}],
+    }
+    report["parameters"] |= {"margin": 0.05, "bootstrap": 2000}
+    report["seed"] = 20240701
+    report["software"] = {"thirdperson": "1.2", "numpy": "2.0", "scipy": "1.1"}
+
+
+@settings(max_examples=100, derandomize=True)
+@given(reports(), st.data())
+def test_every_sentence_about_sides_biases_groups_and_claims_is_sound(report, data):
+    with_tests(data.draw, report)
+    with recorded() as texts:
+        light_of = {str(light.text): light.light for light in lights(report)}
+        position_figure(report)
+        for section in (LengthSection(), Probes(), OwnResponsesSection(), GroupsOfErrors()):
+            list(section.sentences(report))
+        report["headline"] = headline(report)
+        report["cautions"] = {}
+        table = what_was_found(report)
+
+    for text in texts:
+        is_sound(text, NAMES)
+    for words, light in light_of.items():
+        gap = re.search(
+            r"a difference of ([+−]?)[\d.]+ points(?:, 95 % CI ([+−]?).* to ([+−]?))?", words
+        )
+        if light in ("red", "amber"):
+            # Words, number and both ends of the interval say the same.
+            assert set(gap.groups()) == {
+                "+" if "lean to side A" in words.replace("leans", "lean") else "−"
+            }
+        elif light == "unknown" and gap and gap[2] and gap[2] == gap[3]:
+            assert "can be chance" in words
+    for claim, number, interval, about in ([c.text for c in row] for row in table.cells):
+        if not claim.startswith("Open: ") and number != "–":
+            sign = number.removeprefix("ρ = ")[0]
+            up = ("side A", "shorter response", "higher than", "rises", "right more", "errs more")
+            down = ("side B", "longer response", "lower than", "falls", "right less", "errs less")
+            for words, other in ((up, "−"), (down, "+")):
+                if any(word in claim for word in words) and " people " not in claim[-40:]:
+                    assert sign != other or number.startswith(("+0.0", "−0.0", "0.0")), (
+                        claim,
+                        number,
+                    )
+            assert interval == "–" or ("+" in interval) != ("−" in interval) or "0.0" in interval
+        assert re.match(r"[\d,]+ \w|see its chapter", about), about
+
+
+@settings(max_examples=100, derandomize=True)
+@given(reports(), st.data())
+def test_every_sentence_about_the_record_what_is_missing_and_the_methods_is_sound(report, data):
+    with_tests(data.draw, report)
+    with_records(data.draw, report)
+    report["headline"] = headline(report)
+    with recorded() as texts:
+        for section in (Glance(), Record(), LimitsSection()):
+            list(section.sentences(report))
+        for part in (_items, _people, _judges, _rules):
+            list(part(report))
+
+    for text in texts:
+        is_sound(text, (*NAMES, "x 2.1"))
+    assert any(str(text).startswith("Resamples: 2,000, seed 20240701;") for text in texts)
 
 
 @settings(max_examples=100, derandomize=True)

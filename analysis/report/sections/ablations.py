@@ -7,8 +7,10 @@ import numpy as np
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, repeated_readings
+from analysis.report.quantities import Quantity, fixed, say
 from analysis.report.report_json import Json, estimate, number, put, put_interval
 from analysis.report.section import Analysis, ReportJson, Section
+from analysis.report.sentences import THRESHOLD
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general, table_of_entries
 from analysis.report.words import asked_name, features_words
@@ -112,9 +114,13 @@ def ablation_cells(report: ReportJson) -> Table:
         "Accuracy and certainty when the judge sees less of the persona",
         tuple(columns),
         rows,
-        f"High: a certainty of at least {report['parameters']['threshold']}. Share high: of the "
-        "answers with a certainty. Change: accuracy minus accuracy with the whole persona, on "
-        f"the items that both decided. {CONDITIONAL}",
+        say(
+            "High: a certainty of at least {level}. Share high: of the answers with a certainty. "
+            "Change: accuracy minus accuracy with the whole persona, on the items that both "
+            "decided. {conditional}",
+            level=Quantity("level", None, report["parameters"]["threshold"], THRESHOLD),
+            conditional=fixed(CONDITIONAL),
+        ),
     )
 
 

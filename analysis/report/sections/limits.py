@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.data.verdicts import Ints
+from analysis.report.quantities import Name, say
 from analysis.report.report_json import Json, estimate, number, put
+from analysis.report.results import late_changes
 from analysis.report.rules import LEVEL
 from analysis.report.section import ReportJson, Section, Sentence, of_extras, on_in
 from analysis.report.sentences import (
@@ -24,7 +26,6 @@ from analysis.report.sentences import (
 )
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import late_changes
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.groups import FEWEST_PERSONAS
 from analysis.stats.core.multiplicity import flipped_signs, holding, permuted_groups
@@ -311,7 +312,7 @@ class LimitsSection(Section):
         """Warn if nothing was planned, or plans changed later."""
         registered = report["registration"]
         if registered["plan"] is None:
-            words = f"{registered['because']} All of this is exploratory."
-            yield Sentence.of("limit", words, "explored")
-        for words in late_changes(report):
-            yield Sentence.of("limit", words, "late_change")
+            form = "{because} All of this is exploratory."
+            yield Sentence("limit", say(form, because=Name(registered["because"])), "explored")
+        for text in late_changes(report):
+            yield Sentence("limit", text, "late_change")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from analysis.report.quantities import Name, say
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import at
 from analysis.report.tables import Table, TableColumn, compact
@@ -130,11 +131,15 @@ def sources_table(
         "Where each number of the headlines and the methods comes from",
         columns,
         rows,
-        "Path: keys, with list positions counted from 0. Table: the file of that name in "
-        "tables/, also behind the button CSV here. All are computed from the data "
-        f"with the hash {report['inputs']['hash'][:12]}… by the code with the hash "
-        f"{report['software'].get('code', '–')[:12]}… of Thirdperson "
-        f"{report['software']['thirdperson']}, and from the runs above with their prompts.",
+        say(
+            "Path: keys, with list positions counted from 0. Table: the file of that name in "
+            "tables/, also behind the button CSV here. All are computed from the data "
+            "with the hash {inputs}… by the code with the hash {code}… of Thirdperson {version}, "
+            "and from the runs above with their prompts.",
+            inputs=Name(report["inputs"]["hash"][:12]),
+            code=Name(report["software"].get("code", "–")[:12]),
+            version=Name(report["software"]["thirdperson"]),
+        ),
         is_record=True,
     )
 

@@ -1,6 +1,7 @@
 """The chapter on position, length and ties, for annotators and judges."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,21 @@ from analysis.report.quantities import (
     Population,
     Quantity,
     QuantityInterval,
+    Slot,
     Text,
     Words,
+    clause,
+    joined,
     say,
+)
+from analysis.report.rater_tests import (
+    LengthErrors,
+    RaterTest,
+    held,
+    of_names,
+    position_of,
+    rater_tests,
+    scored_sides,
 )
 from analysis.report.report_json import (
     Json,
@@ -45,32 +58,13 @@ from analysis.report.report_json import (
     put_interval,
     undefined,
 )
-from analysis.report.results import by_chance
+from analysis.report.results import Finding, TestResult, by_chance, cannot_tell, items
 from analysis.report.rules import SMALL
 from analysis.report.section import Analysis, ReportJson, ReportPage, Section, Sentence
-from analysis.report.sentences import (
-    LENGTH,
-    MAJORITY,
-    SIDES,
-    SINGLE,
-    at,
-    held,
-    holds,
-    level_of,
-    members,
-    of_names,
-    sentence_case,
-)
+from analysis.report.sentences import LENGTH, MAJORITY, SIDES, SINGLE, at, members
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import (
-    named_entries,
-    p_value,
-    percent,
-    points,
-    points_range,
-    share_of,
-)
+from analysis.report.words import named_entries
 from analysis.stats.accuracy.bias import (
     length_pull,
     position_bias,
@@ -181,136 +175,177 @@ def position(report: ReportJson) -> Table:
     )
 
 
-def position_figure(report: ReportJson) -> Figure | None:
-    """Share of answers for side A, and share of items where A is right."""
-    rows = []
-    if report["human"]["position"]["share_a"] is not None:
-        rows.append(("People", report["human"]["position"], PEOPLE, "circle"))
-    for name, judge, (colour, _, symbol) in styled_runs(report):
-        if judge["position"]["share_a"] is not None:
-            rows.append((name, judge["position"], colour, symbol))
-    rows = [(name, _dot(found), colour, symbol) for name, found, colour, symbol in rows]
-    if not rows:
-        return None
-    traces = [
-        scatter_trace(
-            x=[found["accuracy"]],
-            y=[row],
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 11},
-            error_x=whiskers([found]),
-            hovertemplate=f"{plain(name)}<br>side A in %{{x:.1%}} of {found['n']}<extra></extra>",
-        )
-        for row, (name, found, colour, symbol) in enumerate(rows)
-    ]
-    traces.append(
-        scatter_trace(
-            x=[found["truth_share_a"] for _, found, *_ in rows],
-            y=list(range(len(rows))),
-            mode="markers",
-            marker={"symbol": "line-ns-open", "size": 16, "color": REFERENCE, "line": {"width": 2}},
-            hovertemplate="side A is right in %{x:.1%}<extra></extra>",
-        )
-    )
-    sides = [
-        f"{sentence_case(of_names(names))} {'leans' if _is_one(names) else 'lean'} to side {side}"
-        for side, names in zip("AB", held(report, SIDES), strict=True)
-        if names
-    ]
-    title = "; ".join(sides) or "How often side A was chosen, and how often it was right"
-    return Figure(
-        "position",
-        title,
-        "Share of answers for the response on side A, with 95 % intervals for items, people, "
-        "personas and questions like these. The bar across shows how often side A was right in "
-        "the same answers; without known right answers there is no bar.",
-        "position",
-        [
-            panel(
-                "",
-                "Share of side A: "
-                + "; ".join(f"{name} {percent(found['accuracy'])}" for name, found, *_ in rows),
-                traces,
-                height=70 + 44 * len(rows),
-                xaxis=share_axis("answers for side A", range=[0, 1]),
-                yaxis=row_axis(len(rows)),
-                shapes=[vertical(0.5, "#9aa7b2")],
-                annotations=[
-                    row_label(row, name, percent(found["accuracy"]))
-                    for row, (name, found, *_) in enumerate(rows)
-                ],
-                margin=ROW_MARGIN,
+@dataclass(frozen=True)
+class SideChosen:
+    """How often people or a run chose side A, and how often it was right in the same answers.
+
+    `chosen` and `right` are of the answers with a known right side, if there are any. `result` is
+    the test that both differ; runs that saw less of the persona have none.
+    """
+
+    who: Name | Words
+    is_one: bool
+    chosen: Quantity
+    right: Quantity | None
+    result: TestResult | None
+
+    @classmethod
+    def of(cls, report: ReportJson, who: str, name: Name | Words) -> "SideChosen | None":
+        """None if no answer has a known order of sides."""
+        entry, path = position_of(report, who)
+        if entry["share_a"] is None:
+            return None
+        result = next((t.result for t in rater_tests(report, SIDES) if t.who == who), None)
+        is_one = isinstance(name, Name)
+        if entry["truth_share_a"] is None or not entry["n_truth"]:
+            of = Population("answer", n=entry["n"], path=f"{path}.n")
+            share = Quantity("share", of, entry["share_a"], f"{path}.share_a")
+            return cls(name, is_one, share, None, result)
+        of = scored_sides(entry, path)
+        interval = QuantityInterval.at(entry, "share_a_scored_ci", path)
+        place = f"{path}.share_a_scored"
+        share = Quantity("share", of, entry["share_a_scored"], place, interval)
+        right = Quantity("share", of, entry["truth_share_a"], f"{path}.truth_share_a")
+        return cls(name, is_one, share, right, result)
+
+    @property
+    def n(self) -> int:
+        """All answers, also those without a known right side."""
+        of = self.chosen.of
+        return 0 if of is None else of.among or of.n
+
+    @property
+    def light(self) -> "Light":
+        """Whether the side mattered, in a sentence with its colour."""
+        words: dict[str, Slot] = {"who": self.who, "x": self.chosen}
+        chose = clause("chose side A in {x} of {x.of}", **words)
+        words |= {"chose": chose}
+        if self.n < SMALL:
+            form = "{who} {chose}: too few to say whether the side mattered."
+            return Light("unknown", say(form, **words))
+        if self.right is None:
+            return Light(
+                "unknown", say("{who} {chose}; how often A was right is unknown.", **words)
             )
-        ],
-    )
+        words["right"] = clause("it was right in {right}", right=self.right)
+        if self.result is None:
+            return Light("unknown", say("{who} {chose}, and {right}.", **words))
+        gap, ends = self.result.value, self.result.value.interval.ends
+        words["gap"] = clause("a difference of {gap} points", gap=gap)
+        if ends is not None:
+            words["gap"] = clause("{gap}, {x.interval}", gap=words["gap"], x=gap)
+        if self.result.finding is not Finding.OPEN:
+            form = f"{{who}} {self.leans}: {{chose}}, and {{right}} ({{gap}}{{p}})."
+            is_small = abs(gap.value) < NOTICEABLE
+            return Light(
+                "amber" if is_small else "red", say(form, p=self.result.adjusted_p, **words)
+            )
+        if ends is not None and -NOTICEABLE < ends[0] and ends[1] < NOTICEABLE:
+            limit = Quantity("margin", None, NOTICEABLE)
+            form = "No lean of {limit} points or more for {who}: {chose}, and {right} ({gap})."
+            return Light("green", say(form, limit=limit, **words))
+        form = "{open}: {chose}, and {right} ({gap}).{chance}"
+        unknown = cannot_tell(clause("the side matters for {who}", who=self.who))
+        return Light("unknown", say(form, open=unknown, chance=by_chance(gap.interval), **words))
+
+    @property
+    def leans(self) -> str:
+        """The verb and the side of a claim that holds."""
+        above = self.result is not None and self.result.finding is Finding.ABOVE
+        return f"{'leans' if self.is_one else 'lean'} to side {'A' if above else 'B'}"
 
 
-def _dot(found: ReportJson) -> ReportJson:
-    """Side A's share of the answers behind the bar, or of all if there is no bar."""
-    if found["n_truth"] and found.get("share_a_scored") is not None:
-        return {
-            "accuracy": found["share_a_scored"],
-            "ci": found["share_a_scored_ci"],
-            "n": found["n_truth"],
-            "truth_share_a": found["truth_share_a"],
-        }
-    return {"accuracy": found["share_a"], "ci": None, "n": found["n"], "truth_share_a": None}
+@dataclass(frozen=True)
+class Light:
+    """A sentence with the colour of its dot."""
 
-
-def _is_one(names: Sequence[str]) -> bool:
-    return len(names) == 1 and names[0] != "people"
+    light: str
+    text: Text
 
 
 # Difference from the share of right answers on side A that triggers a warning.
 NOTICEABLE = 0.05
 
 
-def lights(report: ReportJson) -> list[dict[str, str]]:
-    """A sentence per side on whether the position of a response mattered, with its colour."""
-    sides = [(SINGLE, "People", report["human"]["position"])]
+def sides_chosen(report: ReportJson) -> list[tuple[SideChosen, str, str]]:
+    """People and runs, each with the colour and the symbol of its mark."""
+    sides = [(SideChosen.of(report, SINGLE, Words("people")), PEOPLE, "circle")]
     sides += [
-        (f"judges.{place}", name, judge["position"])
-        for place, (name, judge) in enumerate(named_entries(report, "judges"))
+        (SideChosen.of(report, f"judges.{place}", Name(name)), colour, symbol)
+        for place, (name, _, (colour, _, symbol)) in enumerate(styled_runs(report))
     ]
-    tests = {each["who"]: each for _, each in members(report, SIDES)}
-    level = level_of(report, SIDES)
-    return [
-        _light(name, found, tests.get(who, {}), level)
-        for who, name, found in sides
-        if found["share_a"] is not None
-    ]
+    return [(side, colour, symbol) for side, colour, symbol in sides if side is not None]
 
 
-def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict[str, str]:
-    chose = f"chose side A in {share_of(found['share_a'], found['n'], 'answer')}"
-    if 0 < found["n_truth"] < found["n"]:
-        # Both shares of the comparison are over the same answers.
-        scored = f"{found['n_truth']:,} answers with a known right side"
-        chose = f"chose side A in {percent(found['share_a_scored'])} of the {scored}"
-    if found["n"] < SMALL:
-        words = f"{name} {chose}: too few to say whether the side mattered."
-        return {"light": "unknown", "text": words}
-    if found["truth_share_a"] is None:
-        return {"light": "unknown", "text": f"{name} {chose}; how often A was right is unknown."}
-    right = f"it was right in {percent(found['truth_share_a'])}"
-    if test.get("value") is None:
-        return {"light": "unknown", "text": f"{name} {chose}, and {right}."}
-    gap = f"a difference of {points(test['value'])} points"
-    ends, who = test["ci"], "people" if name == "People" else name
-    if ends is not None:
-        gap += f", 95 % CI {points_range(ends)}"
-    if holds(test, level):
-        lean = "leans" if name != "People" else "lean"
-        side = "A" if test["value"] > 0 else "B"
-        words = f"{name} {lean} to side {side}: {chose}, and {right} ({gap}, adjusted p "
-        small = abs(test["value"]) < NOTICEABLE
-        return {"light": "amber" if small else "red", "text": f"{words}{p_value(test['p_max'])})."}
-    if ends is not None and -NOTICEABLE < ends[0] and ends[1] < NOTICEABLE:
-        limit = f"{NOTICEABLE * 100:g} points"
-        words = f"No side of {limit} or more for {who}: {chose}, and {right} ({gap})."
-        return {"light": "green", "text": words}
-    words = f"We cannot tell whether the side matters for {who}: {chose}, and {right} ({gap})."
-    return {"light": "unknown", "text": f"{words}{by_chance(QuantityInterval(ends))}"}
+def lights(report: ReportJson) -> list[Light]:
+    """A sentence on people and on each run whether the side of a response mattered."""
+    return [side.light for side, *_ in sides_chosen(report)]
+
+
+def position_figure(report: ReportJson) -> Figure | None:
+    """Share of answers for side A, and share of items where A is right."""
+    rows = sides_chosen(report)
+    if not rows:
+        return None
+    names = [str(side.who) if side.is_one else "People" for side, *_ in rows]
+    shares = [str(clause("{x} of {x.size}", x=side.chosen)) for side, *_ in rows]
+    traces = [
+        scatter_trace(
+            x=[side.chosen.value],
+            y=[row],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 11},
+            error_x=whiskers([side.chosen]),
+            hovertemplate=f"{plain(names[row])}<br>side A in {shares[row]}<extra></extra>",
+        )
+        for row, (side, colour, symbol) in enumerate(rows)
+    ]
+    traces.append(
+        scatter_trace(
+            x=[side.right and side.right.value for side, *_ in rows],
+            y=list(range(len(rows))),
+            mode="markers",
+            marker={"symbol": "line-ns-open", "size": 16, "color": REFERENCE, "line": {"width": 2}},
+            hovertemplate="side A is right in %{x:.1%}<extra></extra>",
+        )
+    )
+    leaning = [
+        clause(
+            f"{{names}} {'leans' if _is_one(names) else 'lean'} to side {side}",
+            names=of_names(names),
+        )
+        for side, names in zip("AB", held(report, SIDES), strict=True)
+        if names
+    ]
+    return Figure(
+        "position",
+        say("{sides}", sides=joined(leaning, last="; "))
+        if leaning
+        else say("How often side A was chosen, and how often it was right"),
+        say(
+            "Share of answers for the response on side A, with 95 % intervals for items, people, "
+            "personas and questions like these. The bar across shows how often side A was right "
+            "in the same answers; without known right answers there is no bar."
+        ),
+        "position",
+        [
+            panel(
+                "",
+                "Share of side A: " + "; ".join(map(" ".join, zip(names, shares, strict=True))),
+                traces,
+                height=70 + 44 * len(rows),
+                xaxis=share_axis("answers for side A", range=[0, 1]),
+                yaxis=row_axis(len(rows)),
+                shapes=[vertical(0.5, "#9aa7b2")],
+                annotations=list(map(row_label, range(len(rows)), names, shares)),
+                margin=ROW_MARGIN,
+            )
+        ],
+    )
+
+
+def _is_one(names: Sequence[Name | Words]) -> bool:
+    return len(names) == 1 and isinstance(names[0], Name)
 
 
 def _of_people(study: ReportedStudy) -> Json:
@@ -426,31 +461,29 @@ class LengthSection(Section):
 
 def length_texts(report: ReportJson) -> dict[str, Text]:
     """A sentence for each rater whose errors favour one length, by “majority” or “judges.0”."""
-    level = level_of(report, LENGTH)
-    return {
-        str(test["who"]): _lean(name, report, test)
-        for name, test in members(report, LENGTH)
-        if holds(test, level)
-    }
+    sentences = {}
+    for test in rater_tests(report, LENGTH):
+        errors = LengthErrors.of(report, test.who)
+        if errors is not None and test.result.finding is not Finding.OPEN:
+            sentences[test.who] = _lean(report, test, errors)
+    return sentences
 
 
-def _lean(name: str, report: ReportJson, test: ReportJson) -> Text:
+def _lean(report: ReportJson, test: RaterTest, errors: LengthErrors) -> Text:
     """How often a side takes the longer response, and errs where each of the two is right."""
-    is_judge = test["who"] != MAJORITY
-    own = at(report, test["who"] if is_judge else "human")["verbosity"]
-    of = Population("item", "with responses of different lengths", own["n"])
-    quantities = {key: Quantity("share", of, own[f"longer_{key}"]) for key in ("chosen", "true")}
-    for key in ("shorter", "longer"):
-        part = own[f"right_when_{key}"]
-        within = Population("item", n=part["n"])
-        quantities[key] = Quantity("share", within, 1 - part["correct"] / part["n"])
+    path = f"{'human' if test.who == MAJORITY else test.who}.verbosity"
+    entry = at(report, path)
+    of = items(report, "with responses of different lengths", entry["n"], f"{path}.n")
     return say(
-        "{who} leans to the {side} response: wrong on {shorter} of {shorter.of} where the "
-        "shorter one is right, and on {longer} of {longer.of} where the longer one is. The longer "
-        "one was taken on {chosen} of {chosen.of}, and is right on {true}.",
-        who=Name(name) if is_judge else Words(name),
-        side=Words("longer" if test["t"] > 0 else "shorter"),
-        **quantities,
+        "{who} leans to the {side} response: wrong on {shorter} of {shorter.of}, and on {longer} "
+        "of {longer.of}. The longer one was taken on {chosen} of {chosen.of}, and is right on "
+        "{true}.",
+        who=test.name,
+        side=Words("longer" if test.result.finding is Finding.ABOVE else "shorter"),
+        shorter=errors.shorter,
+        longer=errors.longer,
+        chosen=Quantity("share", of, entry["longer_chosen"], f"{path}.longer_chosen"),
+        true=Quantity("share", of, entry["longer_true"], f"{path}.longer_true"),
     )
 
 

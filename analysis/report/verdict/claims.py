@@ -3,13 +3,25 @@
 The questions are about the judge whom the reader asks about, the one of the headline.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.report.quantities import Population
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Words,
+    capitalised,
+    clause,
+    say,
+)
+from analysis.report.rater_tests import RaterTest, rater_tests
 from analysis.report.report_json import ReportJson
-from analysis.report.results import people_words
+from analysis.report.results import NOTHING, AgainstPeople, Finding, people_words
+from analysis.report.sections.certainty.section import WhereCertain
+from analysis.report.sections.groups.section import group_tests
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
@@ -20,13 +32,9 @@ from analysis.report.sentences import (
     SIDES,
     SINGLE,
     TOGETHER,
-    holds,
-    level_of,
-    members,
-    sentence_case,
 )
 from analysis.report.study import competitors, standing
-from analysis.report.tables import Table, TableColumn, interval_of, measured
+from analysis.report.tables import Table, TableColumn
 from analysis.report.verdict.answer import (
     ANSWERS,
     NO,
@@ -36,23 +44,28 @@ from analysis.report.verdict.answer import (
     judge_name,
     replacement_of,
 )
-from analysis.report.words import listed, number_of, run_names, whole_runs
+from analysis.report.words import listed, run_names, whole_runs
 
 MOST_CLAIMS = 10
 
 
 @dataclass(frozen=True)
 class ReportClaim:
-    """What a test was about: `claim` if it holds, else `question`; `who` is the judge or people."""
+    """What a test was about: `claim` if it holds, else `question`; `who` is the judge or people.
+
+    `value` has the number, its interval and what it is about, unless `of` names something else.
+    """
 
     who: str
-    claim: str
-    question: str
-    value: float | None
-    ends: Sequence[float] | None
-    of: Population | str
+    claim: Text
+    question: Text
+    value: Quantity | None
     is_held: bool
-    unit: str = "points"
+    of: Population | Words = NOTHING
+
+    def row(self, words: Text) -> list[Any]:
+        about = self.of if self.value is None else self.value.of
+        return [str(capitalised(words)), self.value, self.value, str(about)]
 
 
 def what_was_found(report: ReportJson) -> Table:
@@ -62,22 +75,25 @@ def what_was_found(report: ReportJson) -> Table:
     tested.sort(key=lambda one: order.get(one.who, 2))
     held = [one for one in (*main, *tested) if one.is_held]
     questions = [one for one in (*main, *tested) if not one.is_held and one.who == asked]
-    rows = [_row(one.claim, one) for one in held[:MOST_CLAIMS]]
-    rows += [_row(f"Open: {one.question}", one) for one in questions]
+    rows = [one.row(one.claim) for one in held[:MOST_CLAIMS]]
+    rows += [one.row(clause("Open: {question}", question=one.question)) for one in questions]
     columns = (
         TableColumn("Claim"),
         TableColumn("Number", "measure"),
         TableColumn("95 % interval", "measure_range"),
         TableColumn("n"),
     )
-    note = (
+    more: Text | Words = NOTHING
+    if len(held) > MOST_CLAIMS:
+        left = Quantity("count", None, len(held) - MOST_CLAIMS)
+        more = clause(" The chapters have {left} more that hold.", left=left)
+    note = say(
         "Claims hold after correction for all tests of their kind and for all kinds (“Limits” "
         "counts them). “–”: tested by permutation, without an interval. The comparison with people "
-        "has its own level."
+        "has its own level.{scope}{more}",
+        scope=_scope(report),
+        more=more,
     )
-    note += _scope(report)
-    if len(held) > MOST_CLAIMS:
-        note += f" The chapters have {len(held) - MOST_CLAIMS} more that hold."
     return Table(
         "what_was_found",
         "Claims that hold, and questions that stay open",
@@ -88,22 +104,18 @@ def what_was_found(report: ReportJson) -> Table:
     )
 
 
-def _scope(report: ReportJson) -> str:
+def _scope(report: ReportJson) -> Words:
     """For whom the first number and its interval are."""
     replaced = replacement_of(report)
     if replaced is None and report["headline"]["state"] not in {*ANSWERS, "cannot_tell"}:
-        return ""
+        return NOTHING
     about = replaced.found if replaced else {}
     if replaced is None:
         about = report["comparison"][headline_run(report)]["difference_general"]
     kinds = [kind for kind in ("people", "personas", "questions") if kind not in about["one"]]
     only = [kind.removesuffix("s") for kind in about["one"]]
     fixed = f" and its only {listed(only)}" if only else ""
-    return f" It is for {listed(['items', *kinds])} like those of this study{fixed}."
-
-
-def _row(words: str, one: ReportClaim) -> list[Any]:
-    return [words, *measured(one.value, one.ends, one.unit), str(one.of)]
+    return Words(f" It is for {listed(['items', *kinds])} like those of this study{fixed}.")
 
 
 def _judge_asked_about(report: ReportJson) -> str:
@@ -118,39 +130,37 @@ def _main(report: ReportJson) -> Iterator[ReportClaim]:
     """The answer of the first screen, and the same test of the other judges that compete."""
     word = answer_of(report).word
     if replaced := replacement_of(report):
-        test, name = replaced.found, replaced.name
-        ends = test["ci"] and [-end for end in reversed(test["ci"])]
-        less = "less often than" if word == NO else "as often as"
         yield ReportClaim(
             f"judges.{replaced.index}",
-            f"{name} agrees with people {less} another person does, with ε = "
-            f"{replaced.epsilon * 100:g} points",
-            f"does {name} agree with people as often as another person does?",
-            -replaced.advantage,
-            ends,
-            Population("item", n=test["n"]),
+            clause(
+                "{judge} agrees with people {less} another person does, with ε = {margin} points",
+                judge=Name(replaced.name),
+                less=Words("less often than" if word == NO else "as often as"),
+                margin=Quantity("margin", None, replaced.epsilon),
+            ),
+            clause(
+                "does {judge} agree with people as often as another person does?",
+                judge=Name(replaced.name),
+            ),
+            replaced.gap,
             word != UNKNOWN,
         )
     if "run" not in report["headline"] or report["headline"]["state"] == "judges_only":
         return
     best, people = headline_run(report), people_words(report)
     for index in sorted(competitors(report["judges"]), key=lambda index: index != best):
-        difference = report["comparison"][index]["difference_general"]
-        if difference["value"] is None:
+        judge = judge_name(report, index)
+        state = standing(report["comparison"][index]["difference_general"])
+        compared = AgainstPeople.of_run(report, index, state=state, judge=judge, people=people)
+        if compared.result is None:
             continue
-        name, state = judge_name(report, index), standing(difference)
-        rule = "that both decided"
-        if "asked_of_all" in difference:
-            rule = "that every competing judge was asked and both decided"
-        is_held = state in _COMPARED and (index != best or word != UNKNOWN)
+        sides = {"judge": compared.judge, "people": compared.people}
         yield ReportClaim(
             f"judges.{index}",
-            f"{name} was right {_COMPARED.get(state, '')} {people}",
-            f"is {name} right as often as {people}?",
-            difference["value"],
-            interval_of(difference),
-            Population("item", rule, difference["n"], report["inputs"]["items"]),
-            is_held,
+            clause(f"{{judge}} was right {_COMPARED.get(state, '')} {{people}}", **sides),
+            clause("is {judge} right as often as {people}?", **sides),
+            compared.result.value,
+            state in _COMPARED and (index != best or word != UNKNOWN),
         )
 
 
@@ -159,172 +169,101 @@ _COMPARED = {"better": "more often than", "worse": "less often than", "equivalen
 
 def _tested(report: ReportJson) -> Iterator[ReportClaim]:
     """The claims of every kind with an entry for each judge and for people."""
-    for kind, wording in _KINDS.items():
-        level = level_of(report, kind)
-        for name, test in members(report, kind):
+    for kind, forms in _FORMS.items():
+        for test in rater_tests(report, kind):
             # The certainty of the majority is a mean over people, who have their own test.
-            if test["p_max"] is None or (test["who"] == MAJORITY and kind != LENGTH):
-                continue
-            yield wording(report, name, test, holds(test, level))
+            if test.who != MAJORITY or kind == LENGTH:
+                yield forms.claim(test)
     yield from _certain(report)
-    yield from _groups(report)
+    # Groups of personas on which a side errs are claims, never questions.
+    for group in group_tests(report):
+        yield ReportClaim(
+            f"judges.{group.judge}", group.claim(), Text(()), group.result.value, is_held=True
+        )
     yield from _of_other_kinds(report)
 
 
-def _sides(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> ReportClaim:
-    side = "A" if test["t"] > 0 else "B"
-    leans = "leans" if _is_one(test["who"]) else "lean"
-    return ReportClaim(
-        test["who"],
-        f"{sentence_case(name)} {leans} to side {side}",
-        f"{'does' if _is_one(test['who']) else 'do'} {name} lean to a side?",
-        test["value"],
-        test["ci"],
-        Population("answer", n=test["n"]),
-        is_held,
-    )
+@dataclass(frozen=True)
+class _Forms:
+    """The words of a kind of claims: if it holds above 0, below 0, and as an open question.
+
+    Verbs of the name are slots of their form for one: “{leans}”.
+    """
+
+    above: str
+    below: str
+    question: str
+    verbs: tuple[str, ...] = ()
+
+    def claim(self, test: RaterTest) -> ReportClaim:
+        slots = {"name": test.name} | {verb: test.verb(verb) for verb in self.verbs}
+        finding = test.result.finding
+        return ReportClaim(
+            test.who,
+            clause(self.below if finding is Finding.BELOW else self.above, **slots),
+            clause(self.question, **slots),
+            test.result.value,
+            finding is not Finding.OPEN,
+        )
 
 
-def _lengths(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> ReportClaim:
-    own = _side_of(report, test["who"])["verbosity"]
-    longer, shorter = (own[f"right_when_{key}"]["accuracy"] for key in ("longer", "shorter"))
-    which = "shorter" if test["t"] > 0 else "longer"
-    return ReportClaim(
-        test["who"],
-        f"{sentence_case(name)} errs more often where the {which} response is right",
-        f"does {name} lean to the longer response?",
-        None if longer is None or shorter is None else longer - shorter,
-        None,
-        Population("item", n=test["n"]),
-        is_held,
-    )
-
-
-def _calibrated(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> ReportClaim:
-    side = _side_of(report, test["who"])
-    mean, right = side["certainty"]["summary"]["mean"], side["calibration"]["base_rate"]
-    which = "higher" if test["t"] > 0 else "lower"
-    return ReportClaim(
-        test["who"],
-        f"The certainty of {name} is {which} than the share of right answers",
-        f"is the certainty of {name} higher or lower than the share of right answers?",
-        None if mean is None or right is None else mean / 100 - right,
-        None,
-        _scored(test),
-        is_held,
-    )
-
-
-def _ranked(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> ReportClaim:
-    side = _side_of(report, test["who"])
-    high, low = side["high"]["accuracy"], side["low"]["accuracy"]
-    which = "more" if test["t"] > 0 else "less"
-    return ReportClaim(
-        test["who"],
-        f"{sentence_case(name)} {_is(test['who'])} right {which} often at high certainty",
-        f"{_is(test['who'])} {name} right more often at high certainty?",
-        None if high is None or low is None else high - low,
-        None,
-        _scored(test),
-        is_held,
-    )
-
-
-def _together(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> ReportClaim:
-    index = int(test["who"].removeprefix("judges."))
-    certainty = report["comparison"][index]["certainty"]
-    which = "rises" if test["t"] > 0 else "falls"
-    return ReportClaim(
-        test["who"],
-        f"The certainty of {name} {which} with that of people",
-        f"does the certainty of {name} rise with that of people?",
-        certainty["spearman"],
-        certainty["spearman_general_ci"],
-        Population("item", n=certainty["items"]),
-        is_held,
-        unit="correlation",
-    )
-
-
-_KINDS: Mapping[str, Callable[[ReportJson, str, ReportJson, bool], ReportClaim]] = {
-    SIDES: _sides,
-    LENGTH: _lengths,
-    CALIBRATION: _calibrated,
-    RANKING: _ranked,
-    TOGETHER: _together,
+_FORMS: Mapping[str, _Forms] = {
+    SIDES: _Forms(
+        "{name} {leans} to side A",
+        "{name} {leans} to side B",
+        "{does} {name} lean to a side?",
+        ("leans", "does"),
+    ),
+    LENGTH: _Forms(
+        "{name} errs more often where the shorter response is right",
+        "{name} errs more often where the longer response is right",
+        "does {name} lean to the longer response?",
+    ),
+    CALIBRATION: _Forms(
+        "The certainty of {name} is higher than the share of right answers",
+        "The certainty of {name} is lower than the share of right answers",
+        "is the certainty of {name} higher or lower than the share of right answers?",
+    ),
+    RANKING: _Forms(
+        "{name} {is} right more often at high certainty",
+        "{name} {is} right less often at high certainty",
+        "{is} {name} right more often at high certainty?",
+        ("is",),
+    ),
+    TOGETHER: _Forms(
+        "The certainty of {name} rises with that of people",
+        "The certainty of {name} falls with that of people",
+        "does the certainty of {name} rise with that of people?",
+    ),
 }
 
 
 def _certain(report: ReportJson) -> Iterator[ReportClaim]:
-    names, level = run_names(report), level_of(report, CERTAIN)
+    names = run_names(report)
     for index in whole_runs(report):
-        sets = report["comparison"][index]["certainty"]["high_sets"]
-        difference = sets["difference_general"]
-        if difference["value"] is None or difference["p_holm"] is None:
+        name = Name(names[index])
+        result = WhereCertain.of_run(report, index, name).result
+        if result is None or result.p is None:
             continue
-        often = "more" if difference["value"] > 0 else "less"
+        often = "less" if result.finding is Finding.BELOW else "more"
         own = "often on its items of high certainty than people on theirs"
         yield ReportClaim(
             f"judges.{index}",
-            f"{names[index]} is right {often} {own}",
-            f"is {names[index]} right more {own}?",
-            difference["value"],
-            interval_of(difference),
-            Population("item", n=sets["n"]),
-            holds(difference, level, "p_holm"),
+            clause(f"{{name}} is right {often} {own}", name=name),
+            clause(f"is {{name}} right more {own}?", name=name),
+            result.value,
+            result.finding is not Finding.OPEN,
         )
-
-
-def _groups(report: ReportJson) -> Iterator[ReportClaim]:
-    """Groups of personas on which a side errs; they are claims, never questions."""
-    names, level = run_names(report), level_of(report, GROUPS)
-    of_judges = report.get("group_errors", {}).get("judges")
-    for index in whole_runs(report) if of_judges else ():
-        for entry in of_judges[index]:
-            difference = entry["difference"]
-            if holds(difference, level):
-                often = "more" if difference["value"] > 0 else "less"
-                group = f"{entry['label']} {entry['value']}"
-                yield ReportClaim(
-                    f"judges.{index}",
-                    f"{names[index]} errs {often} often on personas with {group} than on others",
-                    "",
-                    difference["value"],
-                    difference["ci"],
-                    Population("item", n=entry["n"]),
-                    is_held=True,
-                )
 
 
 def _of_other_kinds(report: ReportJson) -> Iterator[ReportClaim]:
     """Kinds whose claims have no rows of their own, such as those of extras: how many hold."""
     for entry in report.get("claims_tested", {"kinds": ()})["kinds"]:
-        if entry["hold"] and entry["kind"] not in {*_KINDS, CERTAIN, GROUPS}:
-            kind = entry["kind"][:1].upper() + entry["kind"][1:]
-            words = f"{kind}: {entry['hold']:,} of {number_of(entry['tested'], 'claim')} hold"
-            yield ReportClaim("", words, "", None, None, "see its chapter", is_held=True)
-
-
-def _side_of(report: ReportJson, who: str) -> ReportJson:
-    if who == SINGLE:
-        side: ReportJson = report["human"]["individual"]
-        return side
-    if who == MAJORITY:
-        people: ReportJson = report["human"]["majority"] | {
-            "verbosity": report["human"]["verbosity"]
-        }
-        return people
-    judge: ReportJson = report["judges"][int(who.removeprefix("judges."))]
-    return judge
-
-
-def _scored(test: ReportJson) -> Population:
-    return Population("answer" if test["who"] == SINGLE else "item", n=test["n"])
-
-
-def _is_one(who: str) -> bool:
-    return who != SINGLE
-
-
-def _is(who: str) -> str:
-    return "is" if _is_one(who) else "are"
+        if entry["hold"] and entry["kind"] not in {*_FORMS, CERTAIN, GROUPS}:
+            tested = Population("claim", "tested", entry["tested"])
+            held = clause(
+                "{kind}: {hold} of {hold.n} hold",
+                kind=Words(entry["kind"]),
+                hold=Quantity("count", tested, entry["hold"]),
+            )
+            yield ReportClaim("", held, Text(()), None, True, Words("see its chapter"))

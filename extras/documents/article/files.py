@@ -7,6 +7,7 @@ from pathlib import Path
 
 from analysis.report.article import ArticleData, ArticleRun, ByCertainty, bars_panel, short_share
 from analysis.report.figures import RIGHT_AND_WRONG, Figure
+from analysis.report.quantities import fixed
 from analysis.report.render import render_document, shown
 from analysis.report.table_files import write_tables
 from analysis.report.tables import Table, TableColumn
@@ -67,8 +68,8 @@ def _figure(name: str, data: Sequence[ArticleData]) -> Iterator[ArticleFigure]:
     )
     figure = Figure(
         name,
-        title,
-        CAPTION,
+        fixed(title),
+        fixed(CAPTION),
         name,
         [bars_panel(head, run.bars, note=corner(run.counts)) for head, run in panels],
         key=RIGHT_AND_WRONG,
@@ -127,7 +128,7 @@ def write_article(data: Sequence[ArticleData], folder: Path, *, date: Date) -> l
     tables, figures = article_tables(data), article_figures(data)
     write_tables([*(each.table for each in tables), *(each.table for each in figures)], folder)
     for each in figures:
-        write_picture(each.figure, folder, columns=each.columns, title=each.figure.title)
+        write_picture(each.figure, folder, columns=each.columns, title=str(each.figure.title))
     page = render_article(data, tables, figures, date=date)
     (folder / "article.html").write_text(page, encoding="utf-8")
     return sorted(path for pattern in WRITTEN for path in folder.glob(pattern))

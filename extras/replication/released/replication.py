@@ -16,6 +16,7 @@ from analysis.lifecycle.storage import check_output_folder, holds
 from analysis.report.added_files import ARTICLE_WRITERS
 from analysis.report.article import ArticleData, bars_panel
 from analysis.report.figures import RIGHT_AND_WRONG, Figure
+from analysis.report.quantities import fixed
 from analysis.report.render import render_document, shown
 from analysis.report.report_json import to_json
 from analysis.report.table_files import to_text, write_tables
@@ -115,7 +116,7 @@ class PaperFigure:
         """The figure as the report draws it."""
         return Figure(
             self.name,
-            *(self.words or FIGURE_TITLES[self.name]),
+            *map(fixed, self.words or FIGURE_TITLES[self.name]),
             self.name,
             [bars_panel(each.title, each.bars, note=each.summary) for each in self.panels],
             key=RIGHT_AND_WRONG,

@@ -23,6 +23,7 @@ from analysis.report.figures import (
     vertical,
     write_figures,
 )
+from analysis.report.quantities import fixed
 from analysis.report.render import render_document, shown
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import SMALL, TOO_SMALL
@@ -169,10 +170,12 @@ def forest(reports: Sequence[ReportJson], runs: Sequence[CommonRun]) -> Figure |
     simulated = any(report["study"]["simulated"] for report in reports)
     return Figure(
         "common",
-        f"{'Simulated data. ' if simulated else ''}Judges minus people on each data set",
-        "Points that a judge is right more often than the majority of people, with 95 % intervals "
-        "for others like these people, personas and questions; without a line where the report has "
-        "no interval. The diamond is the unweighted mean of the data sets.",
+        fixed(f"{'Simulated data. ' if simulated else ''}Judges minus people on each data set"),
+        fixed(
+            "Points that a judge is right more often than the majority of people, with 95 % "
+            "intervals for others like these people, personas and questions; without a line where "
+            "the report has no interval. The diamond is the unweighted mean of the data sets."
+        ),
         "common",
         panels,
         is_stacked=True,

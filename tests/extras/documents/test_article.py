@@ -137,8 +137,8 @@ def test_each_table_says_what_fills_it_and_what_is_missing(studies, tables):
     found = tables["table_1"]
     run = load_dataset(studies[0].slug).runs
     standard = next(each for each in run if each.setting == "standard")
-    assert f"other, no tie: Set 4: standard, run {standard.run[:8]}" in found.table.note
-    assert "Missing to fill the rest: Set 4: other (tie)" in found.table.note
+    assert f"other, no tie: Set 4: standard, run {standard.run[:8]}" in str(found.table.note)
+    assert "Missing to fill the rest: Set 4: other (tie)" in str(found.table.note)
     missing = next(each for each in found.missing if each.title == "Set 4")
     assert missing.address.endswith("/new/?judges=other&settings=tie&features=all")
 
@@ -154,10 +154,10 @@ def test_the_rule_for_replies_that_were_not_read_is_below_each_table_with_their_
     ).count()
 
     assert unread
-    note = tables["table_1"].table.note
+    note = str(tables["table_1"].table.note)
     assert re.search(rf"steady, with tie: Set 4: tie, run \w+ \({unread} without a side\)", note)
     assert all(
-        "left out where no tie was offered, and wrong where one was" in found.table.note
+        "left out where no tie was offered, and wrong where one was" in str(found.table.note)
         for name, found in tables.items()
         if name != "table_6"  # which has no accuracies
     )
@@ -193,7 +193,7 @@ def test_a_run_in_another_setting_is_named_below_the_comparison_without_persona(
     whole = [run for run in data.runs if run.model == "steady" and run.features == "all"]
     moved = replace(data, runs=[replace(without[0], setting="standard"), *whole])
 
-    note = article_tables([moved])[-1].table.note
+    note = str(article_tables([moved])[-1].table.note)
 
     found = next(run for run in whole if not run.offers_tie).counts.overall
     share = f"{found.accuracy:.3f}".removeprefix("0")

@@ -17,6 +17,7 @@ from analysis.report.figures import (
     row_label,
     scatter_trace,
 )
+from analysis.report.quantities import fixed
 from extras.documents.picture_marks import CannotDraw
 from extras.documents.pictures import WIDTH, drawn
 from tests.analysis.builders import random_study
@@ -48,7 +49,9 @@ def test_every_plot_of_a_report_is_drawn_as_svg_and_png(tmp_path):
 
 def plot(*traces, key=(), **layout):
     axes = {"xaxis": axis(), "yaxis": axis()}
-    return Figure("f", "", "", "", [panel("", "", traces, height=200, **axes | layout)], key)
+    return Figure(
+        "f", fixed(""), fixed(""), "", [panel("", "", traces, height=200, **axes | layout)], key
+    )
 
 
 def test_text_is_text_and_neither_markup_nor_mathematics(tmp_path):

@@ -30,5 +30,5 @@ def test_judges_are_compared_on_the_items_that_all_decided():
     assert found["q"] == pytest.approx(cochran_q(np.array(right, dtype=int)).statistic)
     assert len(found["pairs"]) == 3
     assert [entry["run"] for entry in found["ranks"]] == whole
-    assert "Cochran’s Q is" in all_tables(report)["several_judges"].note
+    assert "Cochran’s Q is" in str(all_tables(report)["several_judges"].note)
     assert "Judges compared with one another" in page_of(report)

@@ -53,4 +53,4 @@ def test_a_rule_that_uses_the_true_answers_says_so(report):
 
     (weighted,) = (rule for rule in rules if rule.startswith("weighted by accuracy"))
     assert "uses the truth" in weighted
-    assert "knows the truth of all other items" in all_tables(report)["aggregation"].note
+    assert "knows the truth of all other items" in str(all_tables(report)["aggregation"].note)

@@ -88,7 +88,7 @@ def test_table_1_keeps_answers_with_a_tie_on_offer_apart_and_chance_is_a_third()
     assert by_rater(table)["Random"] == pytest.approx([1 / 2, 1 / 3] * 3)
     # Each average is over the one data set that has such an answer, and the note says so.
     assert by_rater(table)["People"] == [0.75, None, None, 0.5, 0.75, 0.5]
-    assert "Over One for People (no tie), steady (no tie); over Ties for" in table.note
+    assert "Over One for People (no tie), steady (no tie); over Ties for" in str(table.note)
 
 
 def test_table_2_has_data_sets_by_raters_at_high_and_low_certainty():
@@ -123,9 +123,9 @@ def test_an_average_of_small_cells_is_in_italics_and_leaves_tiny_ones_out_and_sa
     some, all_three = table_1(reports[:2]), table_1(reports)
 
     assert (some.cells[1][-1].text, some.cells[1][-1].small) == ("62.5", True)
-    assert " alone." not in some.note
+    assert " alone." not in str(some.note)
     assert all_three.cells[1][-1].text == "62.5"
-    assert "Over One and Two for People (no tie), steady (no tie) alone." in all_three.note
+    assert "Over One and Two for People (no tie), steady (no tie) alone." in str(all_three.note)
 
 
 @stored_at_once()

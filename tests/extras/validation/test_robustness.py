@@ -280,7 +280,7 @@ def test_a_judge_in_three_wordings_has_an_interval_for_other_wordings():
     assert {each["source"] for each in budget["shares"]} >= {"wording", "answer"}
     assert [each["change"] for each in budget["halved"]][-2:] == ["wordings", "any"]
     tables = all_tables(report)
-    assert "Mean accuracy of steady in 3 wordings" in tables["error_sources"].note
+    assert "Mean accuracy of steady in 3 wordings" in str(tables["error_sources"].note)
     assert len(tables["halved"].rows) == 6
 
 
@@ -303,7 +303,7 @@ def test_without_truth_people_or_judges_the_rest_is_there(missing):
         states = {"cannot_tell": "not_settled"}
         assert own["state"] == states.get(verdict.state, verdict.state)
         assert report["breakdown"]["run"] == report["judges"][verdict.index]["run"]
-        assert "The right answers are unknown" in all_tables(report)["breakdown"].note
+        assert "The right answers are unknown" in str(all_tables(report)["breakdown"].note)
         assert "error_budget" not in report
         assert report["effective_judges"]["by_truth"]["value_reason"] == "too_few_items"
         assert report["effective_judges"]["by_people"]["n"] > 20

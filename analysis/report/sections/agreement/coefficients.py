@@ -263,8 +263,8 @@ def sheets(report: ReportJson) -> Figure | None:
     )
     return Figure(
         "sheets",
-        str(title),
-        str(caption),
+        title,
+        caption,
         "agreement",
         [drawing],
         variant=_article_comparison(lines, labels),

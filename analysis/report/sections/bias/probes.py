@@ -8,12 +8,23 @@ from typing import Any
 import numpy as np
 
 from analysis.data.juries import Pairs, ProbedRun, baseline_of, pairs_of
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    Text,
+    clause,
+    joined,
+    say,
+)
 from analysis.report.report_json import Json, estimate, number, put, put_estimate, undefined
+from analysis.report.results import Finding, TestResult, cannot_tell
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import PROBES, holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import features_words, listed
+from analysis.report.words import features_words
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.comparison.probes import (
     ProbeEffect,
@@ -368,22 +379,63 @@ class Probes(Section):
         yield personas_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        entries = report.get("bias", {}).get("probes", ())
-        tested = [e for e in entries if e["target"] and not e["mitigations"]]
-        level = level_of(report, PROBES)
-        for judge in dict.fromkeys(entry["judge"] for entry in tested):
-            own = [entry for entry in tested if entry["judge"] == judge]
-            known = [entry for entry in own if entry["p_holm"] is not None]
-            moved = [entry for entry in known if holds(entry, level, "p_holm")]
-            yield Sentence.of("finding", _words(judge, moved, known, len(own)))
+        for tests in probe_tests(report).values():
+            yield Sentence("finding", _words(tests))
 
 
-def _words(judge: str, moved: Sequence[ReportJson], known: Sequence[ReportJson], n: int) -> str:
+@dataclass(frozen=True)
+class ProbeTest:
+    """Whether a judge moves towards the response that a probe favours; without a test, None."""
+
+    judge: Name
+    probe: Name
+    result: TestResult | None
+
+
+def probe_tests(report: ReportJson) -> dict[str, list[ProbeTest]]:
+    """The tests of each judge; runs with a mitigation are compared with those without in tables."""
+    tests: dict[str, list[ProbeTest]] = {}
+    level = level_of(report, PROBES)
+    for place, entry in enumerate(report.get("bias", {}).get("probes", ())):
+        if entry["target"] and not entry["mitigations"]:
+            result, path = None, f"bias.probes.{place}"
+            if entry["p_holm"] is not None:
+                of = Population("item", n=entry["items"], path=f"{path}.items")
+                interval = QuantityInterval.at(entry, "shift_ci", path)
+                shift = Quantity("points", of, entry["shift"], f"{path}.shift", interval)
+                result = TestResult(shift, holds(entry, level, "p_holm"))
+            test = ProbeTest(Name(entry["judge"]), Name(entry["probe"]), result)
+            tests.setdefault(entry["judge"], []).append(test)
+    return tests
+
+
+def _words(tests: Sequence[ProbeTest]) -> Text:
+    judge, known = tests[0].judge, [test for test in tests if test.result is not None]
     if not known:
-        return f"{judge}: too few items, personas or questions to test the {n} probes."
-    if not moved:
-        if len(known) == 1:
-            return f"We cannot tell whether {judge} follows the probe {known[0]['probe']}."
-        return f"We cannot tell whether {judge} follows any of the {len(known)} probes tested."
-    names = [f"{each['probe']} ({100 * each['shift']:+.1f} points)" for each in moved]
-    return f"{judge} follows {len(moved)} of {len(known)} probes tested: {listed(names)}."
+        return say(
+            "{judge}: too few items, personas or questions to test {probes}.",
+            judge=judge,
+            probes=Population("probe", n=len(tests)),
+        )
+    tested = Population("probe", "tested", len(known))
+    parts = [
+        clause(
+            f"{verb} {{n}} of {{n.of}} ({{probes}})",
+            n=Quantity("count", tested, len(moved)),
+            probes=joined([_moved(test.probe, test.result) for test in moved if test.result]),
+        )
+        for finding, verb in ((Finding.ABOVE, "follows"), (Finding.BELOW, "moves away from"))
+        if (moved := [test for test in known if test.result and test.result.finding is finding])
+    ]
+    if parts:
+        return say("{judge} {parts}.", judge=judge, parts=joined(parts))
+    what = clause("the probe {probe}", probe=known[0].probe)
+    if len(known) > 1:
+        what = clause("any of the {tested}", tested=tested)
+    return say(
+        "{open}.", open=cannot_tell(clause("{judge} follows {what}", judge=judge, what=what))
+    )
+
+
+def _moved(probe: Name, result: TestResult) -> Text:
+    return clause("{probe} by {x} points on {x.of}", probe=probe, x=result.value)

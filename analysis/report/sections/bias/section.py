@@ -8,13 +8,24 @@ import numpy as np
 from analysis.data.arrays import MISSING
 from analysis.data.juries import OwnSides, ProbedRun
 from analysis.data.verdicts import Ints, run_verdicts
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    Text,
+    Words,
+    capitalised,
+    clause,
+    say,
+)
 from analysis.report.report_json import Json, cell, number, put, tested
+from analysis.report.results import Finding, TestResult, by_chance, cannot_tell
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.bias.probes import Probes
 from analysis.report.sentences import OWN, holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import percent, points, points_range
 from analysis.stats.comparison.probes import own_preference
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
@@ -129,28 +140,47 @@ class OwnResponsesSection(Section):
         yield own_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        level = level_of(report, OWN)
-        for entry in report.get("bias", {}).get("own", ()):
+        for place, entry in enumerate(report.get("bias", {}).get("own", ())):
             key = "own" if entry["own"]["n"] else "people"
             if entry[key]["n"]:
-                yield Sentence.of("finding", _words(entry["judge"], entry[key], key, level))
+                yield Sentence("finding", _words(report, entry, f"bias.own.{place}", key))
 
 
-def _words(judge: str, found: ReportJson, key: str, level: float) -> str:
-    bias, dbg = found["bias"], found["dbg"]
-    gold = "the own answers" if key == "own" else "the majority of annotators"
-    counted = (
-        f"On {found['n']:,} pairs with one response of its own, {judge} chooses it in "
-        f"{percent(found['chosen']['value'])} and {gold} in {percent(found['gold']['value'])} "
-        f"({points(dbg['value'])} points)."
+def _words(report: ReportJson, entry: ReportJson, path: str, key: str) -> Text:
+    """How often a judge chooses its own response, and whether its errors favour it."""
+    found, path = entry[key], f"{path}.{key}"
+    pairs = Population("pair", "with one response of its own", found["n"], path=f"{path}.n")
+    shares = {
+        name: Quantity("share", pairs, found[name]["value"], f"{path}.{name}.value")
+        for name in ("chosen", "gold")
+    }
+    counted = clause(
+        "on {pairs}, {judge} chooses it in {chosen} and {others} in {gold}, a difference of {dbg} "
+        "points",
+        pairs=pairs,
+        judge=Name(entry["judge"]),
+        others=Words("the own answers" if key == "own" else "the majority of annotators"),
+        dbg=Quantity("points", pairs, found["dbg"]["value"], f"{path}.dbg.value"),
+        **shares,
     )
-    if bias["ci"] is None:
-        return f"{counted} Whether its errors favour its own responses cannot be tested."
-    gap = f"{points(bias['value'])} points, 95 % CI {points_range(bias['ci'])}"
-    if holds(bias, level, "p_holm"):
-        which = "favour" if bias["value"] > 0 else "disfavour"
-        return f"{counted} Its errors {which} its own responses ({gap})."
-    return f"{counted} Its errors do not clearly favour or disfavour its own responses ({gap})."
+    bias = found["bias"]
+    if bias["value"] is None or bias["ci"] is None:
+        return say(
+            "{counted}. Whether its errors favour its own responses cannot be tested.",
+            counted=counted,
+        )
+    interval = QuantityInterval.at(bias, "ci", f"{path}.bias")
+    x = Quantity("points", pairs, bias["value"], f"{path}.bias.value", interval)
+    result = TestResult(x, holds(bias, level_of(report, OWN), "p_holm"))
+    gap = clause("{x} points, {x.interval}", x=x)
+    if result.finding is Finding.OPEN:
+        open_ = cannot_tell(clause("its errors favour or disfavour its own responses"))
+        form = "{counted}. {open} ({gap}).{chance}"
+        chance = by_chance(interval)
+        return say(form, counted=counted, open=capitalised(open_), gap=gap, chance=chance)
+    which = "favour" if result.finding is Finding.ABOVE else "disfavour"
+    form = f"{{counted}}. Its errors {which} its own responses ({{gap}})."
+    return say(form, counted=counted, gap=gap)
 
 
 TABLES = ("bias_probes", "bias_position", "persona_probes", "own_responses")

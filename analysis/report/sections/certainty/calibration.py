@@ -39,6 +39,8 @@ def calibration(certainty: Floats, correct: Ints) -> Json:
     out |= pick(area, {"auroc": "auroc"})
     out |= pick(risk_coverage(certainty, correct), {"aurc": "aurc", "e_aurc": "e_aurc"})
     out["n"] = plain.n
+    gap = sum(bar.n * (bar.confidence - bar.accuracy) for bar in plain.bins)
+    put(out, "gap", gap / plain.n if plain.n else None, plain.reason)
     put(out, "ece_half_scale", number(half.ece), half.reason)
     for key, found in others.items():
         put(out, key, number(found.ece), found.reason)

@@ -25,10 +25,12 @@ from analysis.report.figures import (
     styles,
     vertical,
 )
+from analysis.report.quantities import Name, Text, say
+from analysis.report.rater_tests import held, of_names
 from analysis.report.report_json import Json, cell, put
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section
-from analysis.report.sentences import RANKING, held, of_names, sentence_case
+from analysis.report.sentences import RANKING
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
 from analysis.report.words import percent, run_names, whole_runs
@@ -220,8 +222,10 @@ def histograms(report: ReportJson) -> Figure | None:
     return Figure(
         "histograms",
         _histograms_title(report),
-        "Answers by stated certainty in bins of ten, with the accuracy in % on bars of ten or "
-        "more answers. Answers without a known truth are not shown.",
+        say(
+            "Answers by stated certainty in bins of ten, with the accuracy in % on bars of ten or "
+            "more answers. Answers without a known truth are not shown."
+        ),
         "certainty_histogram",
         [_histogram(side, max(1, tallest[side.unit])) for side in sides],
         key=RIGHT_AND_WRONG,
@@ -234,13 +238,12 @@ def histograms(report: ReportJson) -> Figure | None:
     )
 
 
-def _histograms_title(report: ReportJson) -> str:
+def _histograms_title(report: ReportJson) -> Text:
     names, _ = held(report, RANKING)
     if not names:
-        return "Right and wrong answers by certainty"
-    is_one = len(names) == 1 and names[0] != "people"
-    verb = "is" if is_one else "are"
-    return f"{sentence_case(of_names(names))} {verb} correct more often when certain"
+        return say("Right and wrong answers by certainty")
+    are = "is" if len(names) == 1 and isinstance(names[0], Name) else "are"
+    return say(f"{{names}} {are} correct more often when certain", names=of_names(names))
 
 
 def _histogram(side: SideOfCertainty, top: int) -> Panel:
@@ -314,9 +317,11 @@ def certainty_curves(report: ReportJson) -> Figure | None:
     )
     return Figure(
         "certainty_curves",
-        "How certain people and judges are",
-        "Cumulative share of single answers by stated certainty; the dashed line marks the "
-        "threshold of high certainty.",
+        say("How certain people and judges are"),
+        say(
+            "Cumulative share of single answers by stated certainty; the dashed line marks the "
+            "threshold of high certainty."
+        ),
         "certainty",
         [drawing],
         key=[side.key for side in sides],

@@ -63,7 +63,7 @@ def certainty_headline(report: ReportJson) -> Json:
     if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
         unknown = "No right answers are known, so accuracy where certain cannot be compared."
         return state_with("no_truth", *sentences, unknown) | who_of(judge)
-    certain = _WhereCertain.of_run(report, index, Name(name))
+    certain = WhereCertain.of_run(report, index, Name(name))
     return state_with(certain.state, *sentences, certain.sentence()) | who_of(judge)
 
 
@@ -126,7 +126,7 @@ def _more_certain(report: ReportJson, name: Name, found: ReportJson, path: str) 
 
 
 @dataclass(frozen=True)
-class _WhereCertain:
+class WhereCertain:
     """Right answers of a judge and of people, each on its own items of high certainty."""
 
     name: Name
@@ -137,7 +137,7 @@ class _WhereCertain:
     result: TestResult | None = None
 
     @classmethod
-    def of_run(cls, report: ReportJson, index: int, name: Name) -> "_WhereCertain":
+    def of_run(cls, report: ReportJson, index: int, name: Name) -> "WhereCertain":
         path = f"comparison.{index}.certainty.high_sets"
         sets = report["comparison"][index]["certainty"]["high_sets"]
         both = items(report, "that both decided", sets["n"], f"{path}.n")

@@ -25,11 +25,18 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
-from analysis.report.quantities import Quantity, Words, clause, say
+from analysis.report.quantities import Population, Quantity, Text, Words, clause, say
 from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, cell, put_interval
-from analysis.report.results import accuracy_of, cannot_tell, decided_by_people, people_words
+from analysis.report.results import (
+    accuracy_of,
+    cannot_tell,
+    decided_by_judge,
+    decided_by_people,
+    people_words,
+)
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
+from analysis.report.sentences import at
 from analysis.report.study import (
     ReportedStudy,
     asked_of_all,
@@ -39,7 +46,7 @@ from analysis.report.study import (
     is_whole,
 )
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, as_best, in_general
-from analysis.report.words import percent, run_names
+from analysis.report.words import run_names
 from analysis.stats.accuracy.bands import (
     AccuracyCells,
     answer_accuracy,
@@ -317,52 +324,63 @@ def clusters(report: ReportJson) -> Table:
 def forest(report: ReportJson) -> Figure | None:
     """Accuracy of all sides, with intervals."""
     human = report["human"]
-    rows = [("People, majority", in_general(human["majority"]), PEOPLE, "circle")]
-    rows.append(("People, single answers", in_general(human["individual"]), PEOPLE, "circle-open"))
-    for name, judge, (colour, _, symbol) in styled_runs(report):
-        rows.append((name, in_general(judge), colour, symbol))
-    rows = [row for row in rows if row[1]["accuracy"] is not None]
+    answers = Population("answer", n=human["individual"]["n"], path="human.individual.n")
+    people = [
+        (MAJORITY, "human.majority", decided_by_people(report), "circle"),
+        (SINGLE, "human.individual", answers, "circle-open"),
+    ]
+    rows = [
+        (name, accuracy_of(at(report, path), path, of), PEOPLE, symbol)
+        for name, path, of, symbol in people
+        if of.n
+    ]
+    for place, (name, judge, (colour, _, symbol)) in enumerate(styled_runs(report)):
+        if judge["n"]:
+            key = "ci_as_best" if judge["clusters"].get("ci_as_best") else "ci"
+            of = decided_by_judge(report, place)
+            rows.append((name, accuracy_of(judge, f"judges.{place}", of, key), colour, symbol))
     if not rows:
         return None
+    names = [name for name, *_ in rows]
+    shares = [str(clause("{x} of {x.size}", x=share)) for _, share, *_ in rows]
     traces = [
         scatter_trace(
-            x=[side["accuracy"]],
+            x=[share.value],
             y=[row],
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 11},
-            error_x=whiskers([side]),
-            hovertemplate=f"{plain(name)}<br>%{{x:.1%}} of {side['n']}<extra></extra>",
+            error_x=whiskers([share]),
+            hovertemplate=f"{plain(name)}<br>{shares[row]}<extra></extra>",
         )
-        for row, (name, side, colour, symbol) in enumerate(rows)
+        for row, (name, share, colour, symbol) in enumerate(rows)
     ]
     reference = human["majority"]["accuracy"]
     lines = [] if reference is None else [vertical(reference, PEOPLE)]
     drawing = panel(
         "",
         "Accuracy with 95 % intervals: "
-        + "; ".join(f"{name} {percent(side['accuracy'])}" for name, side, *_ in rows),
+        + "; ".join(map(" ".join, zip(names, shares, strict=True))),
         traces,
         height=70 + 46 * len(rows),
         xaxis=share_axis("accuracy"),
         yaxis=row_axis(len(rows)),
         shapes=lines,
-        annotations=[
-            row_label(row, name, percent(side["accuracy"]))
-            for row, (name, side, *_) in enumerate(rows)
-        ],
+        annotations=list(map(row_label, range(len(rows)), names, shares)),
         margin=ROW_MARGIN,
     )
     return Figure(
         "accuracy",
         _forest_title(report),
-        "Share of right answers, with 95 % intervals for items, people, personas and questions "
-        "like these. The line marks the majority of people.",
+        say(
+            "Share of right answers, with 95 % intervals for items, people, personas and "
+            "questions like these. The line marks the majority of people."
+        ),
         "at_a_glance",
         [drawing],
     )
 
 
-def _forest_title(report: ReportJson) -> str:
+def _forest_title(report: ReportJson) -> Text:
     people = Words(people_words(report))
     forms = {
         "better": "The best judge is correct more often than {people}",
@@ -372,7 +390,7 @@ def _forest_title(report: ReportJson) -> str:
     state = report["headline"]["state"]
     if state == "cannot_tell":
         which = clause("the best judge or {people} is more accurate", people=people)
-        return str(say("{open}", open=cannot_tell(which)))
+        return say("{open}", open=cannot_tell(which))
     margin = Quantity("margin", None, report["parameters"]["margin"], "parameters.margin")
     form = forms.get(state, "Accuracy of people and judges")
-    return str(say(form, people=people, margin=margin))
+    return say(form, people=people, margin=margin)

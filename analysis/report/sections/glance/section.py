@@ -3,6 +3,17 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    Text,
+    clause,
+    fixed,
+    joined,
+    say,
+)
+from analysis.report.results import items
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
 from analysis.report.sections.glance.cautions import Cautions
@@ -13,41 +24,44 @@ from analysis.report.words import (
     INDIVIDUALS,
     STEREOTYPES,
     language_limit,
-    listed,
-    number_of,
+    named_entries,
     opt_in,
-    run_names,
 )
 
 
-def limits_of_study(report: ReportJson) -> Iterator[tuple[str, str]]:
-    study, inputs, human = report["study"], report["inputs"], report["human"]
+def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
+    study, human = report["study"], report["human"]
     if study["simulated"]:
-        yield "simulated", "Simulated data: the numbers say nothing about people or models."
-    yield "stereotypes", STEREOTYPES
-    yield "individuals", INDIVIDUALS
+        words = "Simulated data: the numbers say nothing about people or models."
+        yield "simulated", say(words)
+    yield "stereotypes", fixed(STEREOTYPES)
+    yield "individuals", fixed(INDIVIDUALS)
     if human["answers"]:
         # Participants are counted by state, without imported annotators.
         promised = human["pay"]["promised"]
         words = opt_in(is_paid=not promised or any(each["reward"] for each in promised))
-        yield "opt_in", words if human["people"] else CHOSEN_ELSEWHERE
+        yield "opt_in", fixed(words if human["people"] else CHOSEN_ELSEWHERE)
     asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
-    yield "language", language_limit(study["language"], asked_in, study.get("item_languages", ()))
-    if inputs["truth"]["unknown"]:
-        unknown = inputs["truth"]["unknown"]
-        which = "any" if unknown == inputs["items"] else f"{unknown:,}"
+    languages = language_limit(study["language"], asked_in, study.get("item_languages", ()))
+    yield "language", fixed(languages)
+    unknown = unknown_truth(report)
+    if unknown.n:
         yield (
             "truth",
-            f"The person's own answer is unknown for {which} of the {inputs['items']:,} items, "
-            "which are not scored.",
+            say(
+                "The person's own answer is unknown for {unknown}, which {unknown.is} not scored.",
+                unknown=unknown,
+            ),
         )
     yield from _shared_items(report)
     if human["answers"]:
         yield (
             "generality",
-            "Intervals are about items, people, personas and questions like these; where a table "
-            "says so, about these annotators only. No interval is about people unlike those who "
-            "took part.",
+            say(
+                "Intervals are about items, people, personas and questions like these; where a "
+                "table says so, about these annotators only. No interval is about people unlike "
+                "those who took part."
+            ),
         )
 
 
@@ -57,82 +71,100 @@ def _asked_in(parameters: Mapping[str, Any]) -> str:
     return str(parameters.get("prompt_language", "en")) if asked else ""
 
 
-def _shared_items(report: ReportJson) -> Iterator[tuple[str, str]]:
+def _shared_items(report: ReportJson) -> Iterator[tuple[str, Text]]:
     inputs = report["inputs"]
-    kinds = [(inputs["personas"], "persona"), (inputs["questions"], "question")]
-    shared = [number_of(n, kind) for n, kind in kinds if n < inputs["items"]]
+    shared = [
+        clause("{of}", of=Population(kind, n=inputs[f"{kind}s"], path=f"inputs.{kind}s"))
+        for kind in ("persona", "question")
+        if inputs[f"{kind}s"] < inputs["items"]
+    ]
     if shared:
         yield (
             "shared",
-            f"The {number_of(inputs['items'], 'item')} share {listed(shared)}; items with the same "
-            "are correlated. The intervals on the first screen, in “What was found”, in Tables A "
-            "and B, of differences from people and of groups allow for that; those under "
-            "accuracies in other tables do not.",
+            say(
+                "The {items} share {shared}; items with the same are correlated. The intervals on "
+                "the first screen, in “What was found”, in Tables A and B, of differences from "
+                "people and of groups allow for that; those under accuracies in other tables do "
+                "not.",
+                items=items(report, "", inputs["items"], "inputs.items"),
+                shared=joined(shared),
+            ),
         )
 
 
-def _of_waves(report: ReportJson) -> Iterator[str]:
+def _of_waves(report: ReportJson) -> Iterator[Text]:
     waves = report["study"]["source"].get("pooled_from")
     if waves:
-        yield (
-            f"This report pools {listed(waves)}: it counts all their people together, and shared "
-            "items once. For differences between them, see their own reports."
+        yield say(
+            "This report pools {waves}: it counts all their people together, and shared items "
+            "once. For differences between them, see their own reports.",
+            waves=joined([clause("{name}", name=Name(wave)) for wave in waves]),
         )
 
 
-def _of_runs(report: ReportJson) -> Iterator[str]:
+def _of_runs(report: ReportJson) -> Iterator[Text]:
     if n := report["inputs"].get("runs_left_out"):
-        are = "run is" if n == 1 else "runs are"
-        yield f"{n:,} {are} marked as not for the report and left out."
-    judges = report["judges"]
-    most = max((judge["items"] - judge["excluded"]["open"] for judge in judges), default=0)
-    for name, judge in zip(run_names(report), judges, strict=True):
+        runs = Population("run", n=n, path="inputs.runs_left_out")
+        yield say("{runs} {runs.is} marked as not for the report and left out.", runs=runs)
+    asked = [judge["items"] - judge["excluded"]["open"] for judge in report["judges"]]
+    for (name, judge), n in zip(named_entries(report, "judges"), asked, strict=True):
         if not judge.get("competes", True):
-            n = judge["items"] - judge["excluded"]["open"]
-            yield (
-                f"{name} has answered {_items(n)}, others up to {most:,}, so the first screen "
-                "leaves it out."
+            yield say(
+                "{name} has answered {items}, others up to {most}, so the first screen leaves it "
+                "out.",
+                name=Name(name),
+                items=items(report, "", n),
+                most=Quantity("count", None, max(asked)),
             )
 
 
-def _of_truth(report: ReportJson) -> Iterator[str]:
-    truth, n = report["inputs"]["truth"], report["inputs"]["items"]
-    if n and truth["unknown"] == n:
-        yield (
+def unknown_truth(report: ReportJson) -> Population:
+    """The items without a known own answer of the persona."""
+    rule = "without a known own answer of the persona"
+    return items(report, rule, report["inputs"]["truth"]["unknown"], "inputs.truth.unknown")
+
+
+def _of_truth(report: ReportJson) -> Iterator[Text]:
+    unknown, truth = unknown_truth(report), report["inputs"]["truth"]
+    if unknown.n and unknown.is_whole:
+        yield say(
             "No item has a known own answer of its persona. Accuracy, calibration and all "
             "comparisons of accuracy are undefined; agreement and certainty are not."
         )
-    elif truth["unknown"]:
-        yield f"{_items(truth['unknown'])} of {n} have no known answer and are not scored."
+    elif unknown.n:
+        yield say(
+            "{unknown.some} {unknown.has} no known answer and {unknown.is} not scored.",
+            unknown=unknown,
+        )
     if truth["tie"] and not report["study"]["allow_tie"]:
-        yield f"{_items(truth['tie'])} of {n} are true ties, scored only for raters offered one."
+        ties = items(report, "that are true ties", truth["tie"], "inputs.truth.tie")
+        yield say(
+            "{ties.some} {ties.is} scored only for raters offered a tie, the true answer.",
+            ties=ties,
+        )
 
 
-def _of_people(report: ReportJson) -> Iterator[str]:
+def _of_people(report: ReportJson) -> Iterator[Text]:
     people = report["human"]
     answers, agreement = people["answers"], people["agreement"]
     if not answers:
-        yield "No answer of people counts, so the report says nothing about people."
+        yield say("No answer of people counts, so the report says nothing about people.")
         return
     if people["annotators"] == 1:
-        yield (
+        yield say(
             "One person gave all answers. Agreement among people is unknown, the majority is "
             "this person, and no interval is about people in general."
         )
     elif agreement["percent"] is None:
-        yield "No two people answered the same item, so their agreement is unknown."
+        yield say("No two people answered the same item, so their agreement is unknown.")
     if agreement["krippendorff_alpha"].get("value_reason") == "no_variation":
-        yield (
+        yield say(
             "All of people's answers are the same. They agree completely, but agreement beyond "
             "chance (alpha, kappa) is undefined: nothing shows that they distinguish the items."
         )
-    majority = people["majority"]
-    if majority["ties"]:
-        yield f"{_items(majority['ties'])} have no majority, because their answers tie."
-
-
-def _items(n: int) -> str:
-    return f"{n:,} item" if n == 1 else f"{n:,} items"
+    if n := people["majority"]["ties"]:
+        ties = items(report, "", n, "human.majority.ties")
+        yield say("{ties} {ties.has} no majority, because people’s answers tie.", ties=ties)
 
 
 # States of a headline that compares a judge with people.
@@ -152,15 +184,10 @@ class Glance(Section):
         return {"is_compared": page.report["headline"]["state"] in COMPARED}
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        for text in (
-            *_of_waves(report),
-            *_of_runs(report),
-            *_of_truth(report),
-            *_of_people(report),
-        ):
-            yield Sentence.of("missing", text)
+        for part in (_of_waves, _of_runs, _of_truth, _of_people):
+            yield from (Sentence("missing", text) for text in part(report))
         for code, text in limits_of_study(report):
-            yield Sentence.of("limit", text, code)
+            yield Sentence("limit", text, code)
 
 
 def what_changes(report: ReportJson) -> Table:

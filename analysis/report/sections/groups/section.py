@@ -1,12 +1,15 @@
 """The chapter on groups: on which topics and personas a side errs more."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
+from analysis.report.quantities import Name, Quantity, QuantityInterval, Text, clause, say
 from analysis.report.report_json import Json, estimate, number, put, undefined
+from analysis.report.results import Finding, TestResult, items
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.groups.accuracy import (
     FAMILY,
@@ -17,7 +20,7 @@ from analysis.report.sections.groups.accuracy import (
 from analysis.report.sentences import GROUPS, holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.words import p_value, points, run_names, whole_runs
+from analysis.report.words import run_names, whole_runs
 from analysis.stats.core.groups import FEWEST_PERSONAS, GroupErrors, errors_by_group
 from analysis.stats.core.multiplicity import benjamini_yekutieli, holm, permuted_groups
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray, n_distinct, relabel
@@ -227,26 +230,75 @@ class GroupsOfErrors(Section):
         yield group_errors_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        found = report.get("group_errors")
-        if found is None:
-            return
-        names, level = run_names(report), level_of(report, GROUPS)
-        for index in whole_runs(report):
-            for entry in found["judges"][index]:
-                if holds(entry["difference"], level):
-                    yield Sentence.of("finding", _words(names[index], entry, level))
+        for test in group_tests(report):
+            yield Sentence("finding", test.sentence())
 
 
-def _words(who: str, entry: ReportJson, level: float) -> str:
-    difference, beyond = entry["difference"], entry["beyond_people"]
-    often = "more" if difference["value"] > 0 else "less"
-    words = (
-        f"{who} errs {often} often on personas with {entry['label']} {entry['value']} than on "
-        f"others ({points(difference['value'])} points, adjusted p {p_value(difference['p_max'])})"
+@dataclass(frozen=True)
+class GroupTest:
+    """A claim that holds: a judge's errors on personas of a group minus those on others.
+
+    `beyond` is the same for its errors minus those of people, if both have one.
+    """
+
+    judge: int
+    name: Name
+    group: Name
+    result: TestResult
+    beyond: TestResult | None
+
+    def claim(self) -> Text:
+        often = "more" if self.result.finding is Finding.ABOVE else "less"
+        return clause(
+            f"{{judge}} errs {often} often on personas with {{group}} than on others",
+            judge=self.name,
+            group=self.group,
+        )
+
+    def sentence(self) -> Text:
+        beyond = clause("it is not shown that this goes beyond the errors of people")
+        if self.beyond is not None and self.beyond.finding is self.result.finding:
+            beyond = clause(
+                "that is {x} points beyond the errors of people there", x=self.beyond.value
+            )
+        return say(
+            "{claim}: {x} points on {x.of}{p}; {beyond}.",
+            claim=self.claim(),
+            x=self.result.value,
+            p=self.result.adjusted_p,
+            beyond=beyond,
+        )
+
+
+def group_tests(report: ReportJson) -> Iterator[GroupTest]:
+    """The claims of judges that hold; groups in which none does are no question of anybody."""
+    found = report.get("group_errors", {"judges": []})
+    names, level = run_names(report), level_of(report, GROUPS)
+    for index in whole_runs(report) if found["judges"] else ():
+        path = f"group_errors.judges.{index}"
+        for place, entry in enumerate(found["judges"][index]):
+            tests = [
+                _tested(report, entry, f"{path}.{place}", key, level)
+                for key in ("difference", "beyond_people")
+            ]
+            if tests[0] is not None and tests[0].finding is not Finding.OPEN:
+                group = Name(f"{entry['label']} {entry['value']}")
+                yield GroupTest(index, Name(names[index]), group, tests[0], tests[1])
+
+
+def _tested(
+    report: ReportJson, entry: ReportJson, path: str, key: str, level: float
+) -> TestResult | None:
+    difference, path = entry[key], f"{path}.{key}"
+    if difference["value"] is None or difference.get("p_max") is None:
+        return None
+    interval = QuantityInterval.at(difference, "ci", path)
+    of = items(report, "of the group", entry["n"])
+    return TestResult(
+        Quantity("points", of, difference["value"], f"{path}.value", interval),
+        holds(difference, level),
+        Quantity("p", of, difference["p_max"], f"{path}.p_max"),
     )
-    if holds(beyond, level):
-        return f"{words}, beyond the errors of people there ({points(beyond['value'])} points)."
-    return f"{words}; it is not shown that this goes beyond the errors of people."
 
 
 class GroupsSection(Section):

@@ -10,6 +10,7 @@ import numpy as np
 
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.data.verdicts import Verdicts, people_votes
+from analysis.report.quantities import Population, Quantity, Text, clause, say
 from analysis.report.report_json import Json, cell, number, put, undefined
 from analysis.report.section import NumberSource, ReportJson, Section
 from analysis.report.study import ReportedStudy, on_side
@@ -214,9 +215,12 @@ def exclusions(report: ReportJson) -> Table:
         "Accuracy before and after exclusions",
         columns,
         rows,
-        f"Before: {before['answers']:,} answers of {before['annotators']:,} people. After: "
-        f"{human['answers']:,} answers of {human['annotators']:,} people. Only exclusions by "
-        "researchers; withdrawn answers are in neither.",
+        say(
+            "Before: {before}. After: {after}. Only exclusions by researchers; withdrawn answers "
+            "are in neither.",
+            before=_answers_of(before, "human.before_exclusions"),
+            after=_answers_of(human, "human"),
+        ),
     )
 
 
@@ -239,10 +243,26 @@ def without_flagged(report: ReportJson) -> Table:
         "Accuracy without annotators who have signs of a program",
         columns,
         rows,
-        f"Of everybody: {human['answers']:,} answers of {human['annotators']:,} people. Without "
-        f"the {without['flagged']:,} flagged: {without['answers']:,} answers of "
-        f"{without['annotators']:,} people. A description: flags can be wrong, and nobody is "
-        "excluded because of them.",
+        say(
+            "Of everybody: {all}. Without the {flagged} flagged: {rest}. A description: flags can "
+            "be wrong, and nobody is excluded because of them.",
+            all=_answers_of(human, "human"),
+            flagged=Quantity(
+                "count",
+                Population("person", n=human["annotators"], path="human.annotators"),
+                without["flagged"],
+                "human.without_flagged.flagged",
+            ),
+            rest=_answers_of(without, "human.without_flagged"),
+        ),
+    )
+
+
+def _answers_of(entry: ReportJson, path: str) -> Text:
+    return clause(
+        "{answers} of {people}",
+        answers=Population("answer", n=entry["answers"], path=f"{path}.answers"),
+        people=Population("person", n=entry["annotators"], path=f"{path}.annotators"),
     )
 
 

@@ -13,7 +13,19 @@ from analysis.data.verdicts import (
     Verdicts,
     run_verdicts,
 )
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Words,
+    clause,
+    joined,
+    say,
+    sentences,
+)
 from analysis.report.report_json import Json, number, pick, put
+from analysis.report.results import items
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.record.participation import Annotators, ItemsSection, Participation
 from analysis.report.study import ReportedStudy
@@ -25,7 +37,7 @@ from analysis.report.tables import (
     compact,
     table_of_entries,
 )
-from analysis.report.words import named_entries, number_of, percent, run_names, share_of
+from analysis.report.words import named_entries, run_names
 from analysis.stats.accuracy.general_accuracy import accuracy_bounds
 
 STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
@@ -41,7 +53,7 @@ def cost(run: RunData, correct: int) -> Json:
     put(out, "usd", number(used.usd), known)
     per_label = used.usd / correct if used.usd is not None and correct else None
     put(out, "usd_per_correct", number(per_label), known if used.usd is None else "empty_group")
-    return out
+    return out | ({"price_remark": run.price_remark} if run.price_remark else {})
 
 
 def _replies(run: RunData) -> dict[str, int]:
@@ -169,11 +181,21 @@ def price(report: ReportJson) -> Table:
         "Cost of a right label",
         columns,
         known,
-        "People: rewards of those who finished, before platform fees and taxes; a majority label "
-        "takes several answers. Judges: provider charges at the set prices; 0 for your own model "
-        "without a price.",
+        say(
+            "People: rewards of those who finished, before platform fees and taxes; a majority "
+            "label takes several answers. Judges: provider charges at the set prices; 0 for your "
+            "own model without a price.{remarks}",
+            remarks=joined(list(_price_remarks(report)), "", ""),
+        ),
         is_record=True,
     )
+
+
+def _price_remarks(report: ReportJson) -> Iterator[Text]:
+    """What was known of a price when the run last asked its model, if it may be out of date."""
+    for name, judge in named_entries(report, "judges"):
+        if remark := judge["cost"].get("price_remark"):
+            yield clause(" {name}: {remark}", name=Name(name), remark=Name(remark))
 
 
 class Runs(Section):
@@ -273,23 +295,50 @@ def reading_table(report: ReportJson) -> Table:
     )
 
 
-def reading_sentences(report: ReportJson) -> Iterator[tuple[str, str]]:
+def reading_sentences(report: ReportJson) -> Iterator[Text]:
     """One limit per run with answers that only lenient reading gives."""
-    for name, entry in _entries(report):
-        lenient, strict = entry["lenient"]["accuracy"], entry["strict"]["accuracy"]
-        text = (
-            f"{name}: {entry['leniently']:,} of {entry['judgments']:,} answers were read only "
-            "leniently"
+    names = run_names(report)
+    for place, judge in enumerate(report["judges"]):
+        if "reading" in judge:
+            yield _read_leniently(Name(names[place]), judge["reading"], f"judges.{place}.reading")
+
+
+def _read_leniently(name: Name, entry: ReportJson, path: str) -> Text:
+    answers = Population("answer", "read", entry["judgments"], path=f"{path}.judgments")
+    count = Quantity("count", answers, entry["leniently"], f"{path}.leniently")
+    read = clause("{name}: {n} of {n.n} were read only leniently", name=name, n=count)
+    if not entry["leniently"]:
+        n = Quantity("count", answers, entry["only_certainty"], f"{path}.only_certainty")
+        form = "{name}: {n} {of} were read only leniently"
+        of = Words("certainty" if n.value == 1 else "certainties")
+        read = clause(
+            form.replace("were", "was" if n.value == 1 else "were"), name=name, n=n, of=of
         )
-        if not entry["leniently"]:
-            text = f"{name}: {entry['only_certainty']:,} certainties were read only leniently"
-        if lenient is None:
-            yield "reading", f"{text}."
-        elif strict is None:
-            yield "reading", f"{text}. Without them, nothing can be scored."
-        else:
-            was = f"its accuracy is {percent(strict)} instead of {percent(lenient)}"
-            yield "reading", f"{text}. Without them, {was}."
+    strict, lenient = (
+        None
+        if (side := entry[key])["accuracy"] is None
+        else Quantity(
+            "share",
+            Population("item", "that can be scored", side["n"], path=f"{path}.{key}.n"),
+            side["accuracy"],
+            f"{path}.{key}.accuracy",
+        )
+        for key in ("strict", "lenient")
+    )
+    if lenient is None:
+        return say("{read}.", read=read)
+    if strict is None:
+        return say("{read}. Without them, nothing can be scored.", read=read)
+    # Each of the two sentences has numbers of its own.
+    return sentences(
+        say("{read}.", read=read),
+        say(
+            "Without them, it is right on {strict} of {strict.n} instead of {lenient} of "
+            "{lenient.of}.",
+            strict=strict,
+            lenient=lenient,
+        ),
+    )
 
 
 class ReadingSection(Section):
@@ -307,23 +356,35 @@ class ReadingSection(Section):
         yield reading_table(report)
 
 
-def _of_judges(report: ReportJson) -> Iterator[str]:
+def _of_judges(report: ReportJson) -> Iterator[Text]:
     if not report["judges"]:
-        yield "No judge was run, so people cannot be compared with judges."
-    for name, judge in zip(run_names(report), report["judges"], strict=True):
-        left = {
-            key: n for key, n in judge["excluded"].items() if n and key not in {"tie", "no_truth"}
-        }
+        yield say("No judge was run, so people cannot be compared with judges.")
+    for place, (name, judge) in enumerate(named_entries(report, "judges")):
+        asked = items(report, "", judge["items"], f"judges.{place}.items")
         if judge["judgments"]["done"] == 0:
-            words = ", ".join(f"{n} {WHY[key]}" for key, n in left.items())
-            yield (
-                f"{name} has no readable answer to any of {_items(judge['items'])} ({words}). "
-                "Its accuracy is undefined, not 0."
+            yield say(
+                "{name} has no readable answer to any of {asked.n} ({why}). Its accuracy is "
+                "undefined, not zero.",
+                name=Name(name),
+                asked=asked,
+                why=joined(list(_unread(judge, asked, f"judges.{place}"))),
             )
-        elif judge["items"] < report["inputs"]["items"]:
-            yield (
-                f"{name} was asked about {judge['items']} of {report['inputs']['items']} items; "
-                "comparisons use the items that both sides decided."
+        elif not asked.is_whole:
+            yield say(
+                "{name} was asked about {asked}; comparisons use the items that both sides "
+                "decided.",
+                name=Name(name),
+                asked=asked,
+            )
+
+
+def _unread(judge: ReportJson, asked: Population, path: str) -> Iterator[Text]:
+    for key, why in WHY.items():
+        if n := judge["excluded"][key]:
+            yield clause(
+                "{n} {why}",
+                n=Quantity("count", asked, n, f"{path}.excluded.{key}"),
+                why=Words(why),
             )
 
 
@@ -336,31 +397,30 @@ WHY = {
 }
 
 
-def _items(n: int) -> str:
-    return f"{n:,} item" if n == 1 else f"{n:,} items"
-
-
-def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    failures = ("unparseable", "refused", "skipped", "error", "open")
+def _missing(report: ReportJson) -> Text | None:
+    """The runs whose accuracy may cover only the easy items."""
     missing = []
-    for name, judge in zip(run_names(report), report["judges"], strict=True):
-        failed = sum(judge["excluded"][key] for key in failures)
+    for place, (name, judge) in enumerate(named_entries(report, "judges")):
+        failed = sum(judge["excluded"][key] for key in WHY)
         # A run without answers has no accuracy and is named at the top of the page.
         if judge["n"] and failed / judge["items"] > MANY_MISSING:
-            missing.append(f"{name} ({share_of(failed / judge['items'], judge['items'], 'item')})")
-    if missing:
-        yield (
-            "missing",
-            "Some runs lack answers to many items, and their accuracy is only about the others: "
-            f"{'; '.join(missing)}.",
-        )
+            of = items(report, "that it was asked", judge["items"], f"judges.{place}.items")
+            x = Quantity("share", of, failed / of.n)
+            missing.append(clause("{name} to {x} of {x.of}", name=Name(name), x=x))
+    if not missing:
+        return None
+    return say(
+        "Some runs lack answers to many items, and their accuracy is only about the others: "
+        "{missing}.",
+        missing=joined(missing, "; ", "; "),
+    )
 
 
-def _conditions(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _conditions(report: ReportJson) -> Iterator[Text]:
     """Runs with requests that differ from the settings, or with several answering models."""
-    for name, judge in zip(run_names(report), report["judges"], strict=True):
+    for name, judge in named_entries(report, "judges"):
         for sentence in judge["record"]["conditions"]:
-            yield "conditions", f"{name}: {sentence}"
+            yield say("{name}: {sentence}", name=Name(name), sentence=Name(sentence))
 
 
 # Above this share of unread or refused items, accuracy may cover only the easy items.
@@ -378,36 +438,52 @@ def _item_rows(report: ReportJson, shown: ShownTable) -> Iterator[Any]:
         yield row, {"key": item["item"], "sides": compact(sides), "groups": groups}
 
 
-def _excluded(report: ReportJson) -> Iterator[tuple[str, str]]:
-    if people := report["human"]["not_counted"].get("excluded_people", 0):
-        yield (
-            "excluded",
-            f"{people} {'person is' if people == 1 else 'people are'} excluded. Another "
-            "view of the report shows whether the headline would be the same with them.",
-        )
+def _excluded(report: ReportJson) -> Text | None:
+    n = report["human"]["not_counted"].get("excluded_people", 0)
+    people = Population("person", n=n, path="human.not_counted.excluded_people")
+    if not n:
+        return None
+    return say(
+        "{people} {people.is} excluded. Another view of the report shows whether the headline "
+        "would be the same with them.",
+        people=people,
+    )
 
 
-def _pooled(report: ReportJson) -> Iterator[tuple[str, str]]:
+def _pooled(report: ReportJson) -> Iterator[tuple[str, Text]]:
     """People in several of the pooled studies, and those for whom this is unknown."""
-    found = report["study"]["source"].get("pooled_people")
+    found, path = report["study"]["source"].get("pooled_people"), "study.source.pooled_people"
     if not found:
         return
     if n := found["in_several"]:
-        words = number_of(n, "person")
-        yield "pooled", f"{words} took part in several of the pooled studies; each counts once."
+        people = Population("person", n=n, path=f"{path}.in_several")
+        form = "{people} took part in several of the pooled studies; each counts once."
+        yield "pooled", say(form, people=people)
     if n := found["repeated_answers"]:
-        yield (
-            "pooled",
-            f"{number_of(n, 'answer')} to an item that the same person had answered in an earlier "
-            "study are left out.",
+        answers = Population("answer", n=n, path=f"{path}.repeated_answers")
+        form = (
+            "{answers} to an item that the same person had answered in an earlier study "
+            "{answers.is} left out."
         )
+        yield "pooled", say(form, answers=answers)
     if n := found["unknown"]:
-        yield (
-            "pooled_unknown",
-            f"For {number_of(n, 'annotator')} no platform id was stored, so we cannot tell "
-            "whether they took part in several of the pooled studies; they count once in each. "
-            "If somebody took part in several, the intervals are too narrow.",
+        form = (
+            "For {people} no platform id was stored, so we cannot tell whether they took part in "
+            "several of the pooled studies; they count once in each. If somebody took part in "
+            "several, the intervals are too narrow."
         )
+        people = Population("annotator", n=n, path=f"{path}.unknown")
+        yield "pooled_unknown", say(form, people=people)
+
+
+def _limits(report: ReportJson) -> Iterator[tuple[str, Text]]:
+    if text := _missing(report):
+        yield "missing", text
+    yield from (("conditions", text) for text in _conditions(report))
+    if text := _excluded(report):
+        yield "excluded", text
+    yield from _pooled(report)
+    yield from (("reading", text) for text in reading_sentences(report))
 
 
 class Record(Section):
@@ -420,10 +496,9 @@ class Record(Section):
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for text in _of_judges(report):
-            yield Sentence.of("missing", text)
-        more = (*_excluded(report), *_pooled(report), *reading_sentences(report))
-        for code, text in (*_missing(report), *_conditions(report), *more):
-            yield Sentence.of("limit", text, code)
+            yield Sentence("missing", text)
+        for code, text in _limits(report):
+            yield Sentence("limit", text, code)
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         # Templates resolve a dictionary's method “items” before the key “items”.

@@ -260,7 +260,7 @@ def test_the_prompts_of_released_files_are_used_where_they_are_given(tmp_path, e
     assert (len(theirs), len(ours)) == (25, 15)
     assert all(prompt.startswith("Read the profile. Say [[A]] or [[B]]") for prompt in theirs)
     wording = PromptTemplate.objects.get(name="released whole")
-    assert "prism_all_features_command-r-plus.jsonl" in wording.note
+    assert "prism_all_features_command-r-plus.jsonl" in str(wording.note)
     assert "{{ persona }}" not in wording.template_without_persona
 
 

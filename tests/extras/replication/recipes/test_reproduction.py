@@ -93,7 +93,7 @@ def test_tables_of_people_hold_only_published_figures_and_say_what_they_need():
     assert set(made) == {"table1", "table2", "table3", "table4", "table5", "table7", "table8"}
     for name in ("table5", "table7"):
         assert {row[1] for row in made[name].rows} == {"published"}
-        assert "need annotators" in made[name].note
+        assert "need annotators" in str(made[name].note)
 
 
 def test_the_features_of_personas_stand_next_to_those_of_the_paper():

@@ -169,7 +169,9 @@ def test_what_would_fill_a_table_is_a_file_or_was_never_released(folder):
     write_file(folder, "ap_all_features_gpt-4o.jsonl", [row("A", "85", "A")])
     rows = {path.name: read_rows(path) for path in folder.glob("*_*_*.jsonl")}
 
-    notes = {each.table.name: each.table.note for each in tables.article_tables(in_article(rows))}
+    notes = {
+        each.table.name: str(each.table.note) for each in tables.article_tables(in_article(rows))
+    }
 
     missing, _, never = notes["table_1"].partition("Never asked, or not released: ")
     assert "PRISM: prism_all_features_gpt-4o.jsonl" in missing

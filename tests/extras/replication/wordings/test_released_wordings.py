@@ -161,7 +161,7 @@ def test_the_same_file_again_stores_nothing_and_prompts_without_profile_have_a_t
     [wording] = PromptTemplate.objects.filter(study=study)
     assert (wording.template, wording.setting) == ("", "standard")
     assert "{{ response_a }}" in wording.template_without_persona
-    assert "certainty from 1 to 5, which is not stored" in wording.note
+    assert "certainty from 1 to 5, which is not stored" in str(wording.note)
     assert "rebuilds all 7 prompts byte for byte" in out.getvalue()
     assert "--features none" in out.getvalue()
 
