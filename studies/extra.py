@@ -82,7 +82,8 @@ class Extra:
     outside studies. At `item_preview`: how an item is shown to researchers."""
     seat_rules: Entries = ()
     """Who gets which items. At `versions`: items that one annotator must not get together. At
-    `same_items`: items that an annotator must get."""
+    `same_items`: items that an annotator must get. At `later`: items that appear while people take
+    part."""
     events: Entries = ()
     """What follows when something happens. At `ended`: an annotator ended. At `arrived`: somebody
     arrived. At `imported`: items were imported. At `state`: a study's

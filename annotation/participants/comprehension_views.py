@@ -20,9 +20,12 @@ from annotation.models import Annotator
 from annotation.participants.access import participant_page, see_other, step_url
 from annotation.participants.forms import AnswerForm, QuizForm
 from annotation.participants.item_context import item_context, next_url, shown_text
+from annotation.seats.assignment import LATER
 from annotation.seats.flow import step_of
 from studies.models import Choice, Item, Study
 from studies.pages.responses import REFUSED
+
+_WAIT_SECONDS = 8
 
 
 @require_safe
@@ -95,7 +98,10 @@ def practice(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         return see_other(next_url(annotator))
     progress = practice_of(annotator)
     if not progress.is_open:
-        return see_other(step_url(services.pass_checks(annotator_id=annotator.pk)))
+        annotator = services.pass_checks(annotator_id=annotator.pk)
+        if step_of(annotator) == "practice":
+            return _wait(request, annotator)
+        return see_other(step_url(annotator))
     if progress.answer is not None:
         return render(request, "annotation/practice_feedback.html", _feedback(annotator))
     item = progress.item
@@ -122,6 +128,15 @@ def practice(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     }
     status = REFUSED if form.is_bound else 200
     return render(request, "annotation/practice.html", context, status=status)
+
+
+def _wait(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The page of somebody whose items are not there yet; it asks again by itself."""
+    [later, *_rest] = LATER.of(annotator.study)
+    context = {"study": annotator.study, "continue_url": step_url(annotator)}
+    response = render(request, later.template, context)
+    response.headers["Refresh"] = str(_WAIT_SECONDS)
+    return response
 
 
 def _feedback(annotator: Annotator) -> dict[str, Any]:

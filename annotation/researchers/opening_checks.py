@@ -9,6 +9,7 @@ from django.urls import reverse
 from annotation.content.comprehension import unfair_checks
 from annotation.content.texts import consent_text, unfilled
 from annotation.models import Invitation
+from annotation.seats.assignment import LATER
 from annotation.seats.flow import codes_of
 from studies.models import Item, Study
 from studies.pages.listing import study_figures
@@ -153,6 +154,8 @@ def opening_checks(study: Study) -> list[LaunchCheck]:
 
 def _seats(study: Study) -> LaunchCheck:
     figures = study_figures(study)
+    if words := next(filter(None, (later.words(study) for later in LATER.of(study))), ""):
+        return LaunchCheck(words, False)
     if not figures.seats:
         fix = reverse("studies:import", args=[study.slug])
         return LaunchCheck("No item needs an answer. Import items.", True, True, fix)

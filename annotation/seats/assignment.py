@@ -48,6 +48,24 @@ class VersionRule(Protocol):
 
 VERSIONS: Kind[VersionRule] = Kind("seat_rules", "versions")
 
+@dataclass(frozen=True)
+class LaterItems:
+    """Items that a study gets while people take part.
+
+    `words` says so in a sentence; empty in a study without such items. `consented` is called with
+    a locked annotator who agreed to take part. `holds` says whether one who would get items now has
+    to wait, or has ended; the page `template` is shown to who waits.
+    """
+
+    name: str
+    template: str
+    words: Callable[[Study], str]
+    consented: Callable[[Annotator], object]
+    holds: Callable[[Annotator], bool]
+
+
+LATER: Kind[LaterItems] = Kind("seat_rules", "later")
+
 # With one of these statuses, a participant has no place on the platform, without a rejection.
 LEFT = frozenset({"RETURNED", "TIMED-OUT", "SCREENED OUT", "PARTIALLY APPROVED"})
 

@@ -36,6 +36,8 @@ def consent(*, annotator_id: int, version: str, text: ConsentText | None = None)
     annotator.consent_version = version
     annotator.save(update_fields=["consent_version"])
     flow.move(annotator, State.CONSENTED, version=version)
+    for later in assignment.LATER.of(annotator.study):
+        later.consented(annotator)
     if not asks:
         _screen(annotator)
     return annotator
@@ -110,7 +112,8 @@ def finish_instructions(*, annotator_id: int) -> Annotator:
 def advance(annotator: Annotator) -> Annotator:
     """Skip every step that is done or that the study lacks; seats come last.
 
-    The annotator is locked together with the study. Raises `NoItems`.
+    Where items appear during the study, the annotator may have to wait for seats. The annotator is
+    locked together with the study. Raises `NoItems`.
     """
     if annotator.state == State.INSTRUCTED and comprehension.open_question(annotator) is None:
         flow.move(annotator, State.QUALIFIED)
@@ -118,6 +121,8 @@ def advance(annotator: Annotator) -> Annotator:
         if expire_due(annotator.study):
             # A place that became free may be theirs now.
             annotator.refresh_from_db(fields=["works_surplus", "quota"])
+        if any(later.holds(annotator) for later in assignment.LATER.of(annotator.study)):
+            return annotator
         if not assignment.assign(annotator):
             raise NoItems("without items")
         flow.move(annotator, State.ANNOTATING)

@@ -15,11 +15,11 @@ from analysis.report.sentences import fill, shown
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import percent, percent_range, run_name
+from analysis.stats.systems.win_rates import margins
 from extras.estimation.items import SystemsOfItems
 from extras.estimation.stats.calibrated import CalibratedMean, calibrated_mean, weighted_mean
 from extras.estimation.stats.prediction_powered import powered_mean
 from extras.estimation.stats.scores import FEWEST, answers_saved
-from extras.estimation.stats.win_rates import margins
 
 N_FOLDS = 10
 MOSTLY = 0.9  # of a judge's answers have a certainty

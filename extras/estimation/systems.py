@@ -14,10 +14,10 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import percent, reason, run_name
 from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import Sharing
+from analysis.stats.systems.ranking import ranking_agreement
+from analysis.stats.systems.strengths import system_strengths
+from analysis.stats.systems.win_rates import Contests, corrected_win_rates, win_rates
 from extras.estimation.items import MIN_CONTESTS, SystemsOfItems
-from extras.estimation.stats.ranking import ranking_agreement
-from extras.estimation.stats.strengths import system_strengths
-from extras.estimation.stats.win_rates import Contests, corrected_win_rates, win_rates
 
 PEOPLE, OWN = "people", "own"
 WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}

@@ -8,6 +8,7 @@ import numpy as np
 
 from analysis.stats import Sharing, Votes
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
+from analysis.stats.systems.strengths import fit_strengths, results
 from benchmarks.simulations.promises import Counts, Family, MethodCheck, compared, covers, errs
 from extras.estimation.stats import (
     Contests,
@@ -18,7 +19,6 @@ from extras.estimation.stats import (
     win_rates,
 )
 from extras.estimation.stats.scores import width
-from extras.estimation.stats.strengths import fit_strengths, results
 
 JudgeKind = Literal["useless", "perfect", "biased"]
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)

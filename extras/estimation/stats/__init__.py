@@ -1,5 +1,14 @@
 """Statistics of systems and of all judged items, also in `thirdperson.stats`."""
 
+from analysis.stats.systems.ranking import RankingAgreement, ranking_agreement
+from analysis.stats.systems.strengths import Strengths, system_strengths
+from analysis.stats.systems.win_rates import (
+    Contests,
+    CorrectedWinRates,
+    WinRate,
+    corrected_win_rates,
+    win_rates,
+)
 from extras.estimation.stats.calibrated import (
     CalibratedMean,
     WeightedMean,
@@ -8,16 +17,7 @@ from extras.estimation.stats.calibrated import (
 )
 from extras.estimation.stats.draws import draw_items, draw_probabilities, error_spread
 from extras.estimation.stats.prediction_powered import PoweredMean, powered_mean, ppi_mean
-from extras.estimation.stats.ranking import RankingAgreement, ranking_agreement
 from extras.estimation.stats.scores import answers_saved
-from extras.estimation.stats.strengths import Strengths, system_strengths
-from extras.estimation.stats.win_rates import (
-    Contests,
-    CorrectedWinRates,
-    WinRate,
-    corrected_win_rates,
-    win_rates,
-)
 
 __all__ = [
     "CalibratedMean",

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from analysis.stats.core.shared_variance import Sharing
+from analysis.stats.systems.strengths import fit_strengths, results
 from extras.estimation.stats import (
     Contests,
     corrected_win_rates,
@@ -14,7 +15,6 @@ from extras.estimation.stats import (
     system_strengths,
     win_rates,
 )
-from extras.estimation.stats.strengths import fit_strengths, results
 from tests.analysis.stats.reference import vector
 
 INCOMPLETE = [[0, 7, 8], [3, 0, 6], [2, 4, 0]]

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.core.bootstrap import MAX_UNDEFINED, resampled_estimate, resampled_weights
-from analysis.stats.core.multiway import prepare
-from analysis.stats.core.results import (
+from ..core.bootstrap import MAX_UNDEFINED, resampled_estimate, resampled_weights
+from ..core.multiway import prepare
+from ..core.results import (
     BoolArray,
     Estimate,
     FloatArray,
@@ -19,8 +19,8 @@ from analysis.stats.core.results import (
     check_level,
     seed_of,
 )
-from extras.estimation.stats.strengths import fit_strengths, results
-from extras.estimation.stats.win_rates import Contests
+from .strengths import fit_strengths, results
+from .win_rates import Contests
 
 _AT_ONCE = 1_000_000  # weights of items
 _ROUNDING = 9  # decimals in which two strengths are the same

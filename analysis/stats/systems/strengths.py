@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.results import BoolArray, Estimate, FloatArray, Reason, check_level
-from analysis.stats.core.shared_variance import Sharing
-from extras.estimation.stats.win_rates import TIE, Contests, linearised, margins
+from ..core.results import BoolArray, Estimate, FloatArray, Reason, check_level
+from ..core.shared_variance import Sharing
+from .win_rates import TIE, Contests, linearised, margins
 
 _STEPS, _HALVINGS, _TOLERANCE = 100, 40, 1e-9
 

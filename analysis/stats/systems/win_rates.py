@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.comparison.general_difference import (
+from ..comparison.general_difference import (
     GeneralDifference,
     general_differences,
     interval_of,
     why_not,
 )
-from analysis.stats.core.results import (
+from ..core.results import (
     Estimate,
     FloatArray,
     IntArray,
@@ -21,7 +21,7 @@ from analysis.stats.core.results import (
     check_level,
     t_quantile,
 )
-from analysis.stats.core.shared_variance import Sharing
+from ..core.shared_variance import Sharing
 
 TIE = 2
 

@@ -1,0 +1,1 @@
+"""A live arena: systems answer while people take part, and people rank them blind."""

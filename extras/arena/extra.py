@@ -1,0 +1,26 @@
+"""What the extra adds: see `Extra` in `studies.extra`."""
+
+from studies.extra import Extra, Placed
+
+EXTRA = Extra(
+    name="arena",
+    title="Live arena",
+    summary=(
+        "Systems answer while people take part, and people choose blind: a ranking of systems, for "
+        "those who compare models."
+    ),
+    group="people",
+    analyses={"arena": "Ranking of the systems of a live arena"},
+    addresses={"studies/<slug:slug>/": "urls"},
+    sections={"arena:": "items"},
+    holdings=(
+        Placed("setup:needed", at="needed"),
+        Placed("asking:forget_texts", at="removals"),
+    ),
+    files=(Placed("study_file:FILE", at="study", after="wordings"),),
+    seat_rules=(Placed("seats:WRITTEN_NOW", at="later"),),
+    chapters=(Placed("chapter:CHAPTER", after="position"),),
+    readers=("ranking:READER",),
+    workbench=(Placed("setup:arena_needs", at="needs"),),
+    navigation=("pages:pages",),
+)

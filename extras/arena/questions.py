@@ -1,0 +1,152 @@
+"""Personas and questions of an arena: from a file, from another study, and as a file."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from extras.arena.asking import raw_persona
+from extras.arena.models import Arena, ArenaQuestion
+from studies.errors import StudyError
+from studies.importers.files.faults import LIMITS, ImportRow, Refused
+from studies.importers.items.records import PersonaRecord, read_persona
+from studies.models import Item, Persona, Study
+from studies.services.studies import forbids_providers, lock_study, record
+from studies.texts.normalisation import digest, normalise
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_QUESTIONS = 20_000
+_COLUMNS = "persona, question and, if you like, topic"
+
+
+def read_questions(content: bytes, name: str) -> list[Mapping[str, Any]]:
+    """Rows of a CSV file, or of one with a JSON object in each line. Raises `StudyError`."""
+    if len(content) > MAX_BYTES:
+        raise StudyError(f"{name} is larger than {MAX_BYTES // 2**20} MB. Use a smaller file.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise StudyError(f"{name} is not UTF-8: {error}. Save it as UTF-8.") from error
+    if name.lower().endswith((".jsonl", ".ndjson")):
+        return list(_json_rows(text, name))
+    try:
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as error:
+        raise StudyError(f"{name} is not CSV: {error}. Save it as CSV with commas.") from error
+    if not rows or not {"persona", "question"} <= rows[0].keys():
+        raise StudyError(f"{name} has no rows with the columns {_COLUMNS}.")
+    return [{**row, "persona": _persona_of((row["persona"] or "").strip())} for row in rows]
+
+
+def _persona_of(text: str) -> Mapping[str, Any]:
+    """A persona as free text; the same text is the same persona."""
+    return {"id": f"persona-{digest(normalise(text))[:16]}", "text": text}
+
+
+def _json_rows(text: str, name: str) -> Iterator[Mapping[str, Any]]:
+    for line, row in enumerate(filter(str.strip, text.splitlines()), 1):
+        try:
+            read = json.loads(row)
+        except (ValueError, RecursionError) as error:
+            raise StudyError(f"{name}, line {line} is not JSON: {error}.") from error
+        if not isinstance(read, dict):
+            raise StudyError(f"{name}, line {line} is not a JSON object.")
+        yield read
+
+
+def rows_of_study(study: Study) -> list[Mapping[str, Any]]:
+    """The personas and questions of a study's items, each once. Raises `StudyError`."""
+    if forbids_providers(study):
+        raise StudyError(
+            f"The items of “{study.slug}” must not be sent to a provider, so their questions cannot "
+            "be asked elsewhere."
+        )
+    items = Item.objects.filter(study=study).exclude(question="").select_related("persona")
+    if not items.exists():
+        raise StudyError(f"“{study.slug}” has no items with a question.")
+    rows = {
+        (item.persona_id, item.question): {
+            "persona": raw_persona(item.persona),
+            "question": item.question,
+            "topic": item.topic,
+        }
+        for item in items.order_by("key")
+    }
+    return [*rows.values()]
+
+
+def rows_of_arena(arena: Arena) -> Iterator[Mapping[str, Any]]:
+    """Its questions, in the order of their keys, so that a file of them is always the same."""
+    for each in arena.questions.select_related("persona").order_by("key"):
+        persona = {key: value for key, value in raw_persona(each.persona).items() if value}
+        topic = {"topic": each.topic} if each.topic else {}
+        yield {"id": each.key, "persona": persona, "question": each.question, **topic}
+
+
+@transaction.atomic
+def add_questions(
+    *, arena: Arena, rows: Iterable[Mapping[str, Any]], user: User | None = None
+) -> int:
+    """Add the questions that the arena lacks, all or none, and return their number.
+
+    Raises `Refused` with every fault, and `StudyError` if there are too many.
+    """
+    study = lock_study(arena.study_id)
+    known = set(arena.questions.values_list("key", flat=True))
+    personas = {persona.key: persona for persona in study.personas.all()}
+    faults, new = [], []
+    for line, raw in enumerate(rows, start=1):
+        row = ImportRow(line)
+        persona = read_persona(row, raw.get("persona"))
+        question = row.text(raw, "question", limit=LIMITS["question"])
+        topic = row.text(raw, "topic", limit=120)
+        if not question:
+            row.fault("question", "question is missing", f"line {line} has no question.")
+        if persona is not None and not row.faults:
+            key = digest([persona.key, question])
+            stored = personas.get(persona.key)
+            if stored is None:
+                stored = personas[persona.key] = _unsaved(study, persona)
+            elif _fingerprint(stored) != persona.fingerprint:
+                row.fault(
+                    "persona",
+                    "persona has other content",
+                    f"persona “{persona.key}” is in the study with other features or text.",
+                    "Give a changed persona its own id.",
+                )
+            if key not in known and not row.faults:
+                known.add(key)
+                new.append((stored, key, question, topic))
+        faults += row.faults
+    if faults:
+        raise Refused(faults)
+    if len(known) > MAX_QUESTIONS:
+        raise StudyError(f"An arena has at most {MAX_QUESTIONS:,} questions. Use fewer.")
+    for persona_row, *_rest in new:
+        if persona_row.pk is None:
+            persona_row.save()
+    ArenaQuestion.objects.bulk_create(
+        ArenaQuestion(arena=arena, persona=owner, key=key, question=question, topic=topic)
+        for owner, key, question, topic in new
+    )
+    if new:
+        record(study, "arena questions added", user=user, questions=len(new))
+    return len(new)
+
+
+def _unsaved(study: Study, persona: PersonaRecord) -> Persona:
+    return Persona(
+        study=study,
+        key=persona.key,
+        features=persona.features,
+        text=persona.text,
+        history=persona.history,
+    )
+
+
+def _fingerprint(persona: Persona) -> str:
+    return PersonaRecord(persona.key, persona.features, persona.text, persona.history).fingerprint

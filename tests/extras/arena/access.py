@@ -1,0 +1,3 @@
+"""Who may open the pages of an arena."""
+
+FOR_VIEWERS = {"arena/"}
