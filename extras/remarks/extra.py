@@ -27,6 +27,7 @@ EXTRA = Extra(
     chapters=(Placed("chapter:CHAPTER", after="certainty"),),
     readers=(
         Placed("shown:WORDS", at="words"),
+        Placed("flagged:FLAGGED", at="item_sets"),
         "rows:REMARKS",
     ),
     workbench=(

@@ -3,11 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import Count, F, QuerySet
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from analysis.disagreements.selection import ItemSet
 from annotation.models import Annotation
 from extras.remarks.asking import asked_in
 from extras.remarks.models import ItemFlag, Remarks
@@ -58,6 +60,20 @@ def flagged_items(study: Study) -> list[FlaggedItem]:
         for key, flags in of_item.items()
     ]
     return sorted(flagged, key=lambda item: (-item.people, item.key))
+
+
+def _flagged_set(study: Study, value: str) -> QuerySet[Any] | None:
+    """Ids of items that enough people flagged; None in a study that asks for no flags."""
+    if value or "flags" not in asked_in(study):
+        return None
+    items = current_remarks(study).exclude(flag="").values(item=F("answer__assignment__item"))
+    enough = items.annotate(people=Count("pk")).filter(people__gte=ENOUGH).order_by()
+    return enough.values("item")
+
+
+FLAGGED = ItemSet(
+    "flagged", lambda study, value: f"at least {ENOUGH} people flagged them", _flagged_set
+)
 
 
 def flag_needs(study: Study) -> Iterator[Need]:

@@ -1,0 +1,307 @@
+"""The chapter on adjudicated labels: a second truth next to the persona's own answer."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import MISSING, TIE
+from analysis.data.verdicts import Ints
+from analysis.report.report_json import Json, cell, estimate, number, put, tested
+from analysis.report.section import Analysis, ReportJson, Section, Sentence
+from analysis.report.sentences import holds, level_of
+from analysis.report.study import ReportedStudy, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.words import (
+    decimal,
+    decimal_range,
+    listed,
+    number_of,
+    percent,
+    percent_range,
+    points,
+    points_range,
+    run_name,
+)
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.agreement.alpha import krippendorff_alpha
+from analysis.stats.agreement.coefficients import percent_agreement
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.shared_variance import Sharing
+from extras.label_models.experts import AdjudicatedItems
+from extras.label_models.models import SplitItem
+
+# Kinds of claims.
+PEOPLE, JUDGES = "people with experts or own answers", "judges with experts or own answers"
+
+
+def adjudication(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty if no item was sent to experts."""
+    held = study.data.of(AdjudicatedItems)
+    if held is None:
+        return {}
+    label, counts = held.label(), held.counts()
+    has_decision = counts.sum(axis=1) > 0
+    out: Json = {
+        "items": len(study.data.items),
+        "split": int(held.is_split.sum()),
+        "reasons": dict(sorted(Counter(filter(None, held.reason)).items())),
+        "labelled": int((held.is_split & (label >= 0)).sum()),
+        "disagree": int((held.is_split & has_decision & (label < 0)).sum()),
+        "experts": int(held.choice.shape[0]),
+        "with_account": held.with_account,
+        "decisions": int((held.choice >= 0).sum()),
+        "is_closed": held.is_closed,
+        "by_two": int((counts.sum(axis=1) > 1).sum()),
+        "agreement": estimate(percent_agreement(counts, n_draws=study.draws, rng=study.rng())),
+        "alpha": estimate(krippendorff_alpha(counts, n_draws=study.draws, rng=study.rng())),
+    }
+    by_experts = np.where(held.is_split, label, MISSING)
+    own = study.truth
+    both = (by_experts >= 0) & (own >= 0)
+    same = general_proportion((by_experts == own)[both], study.shared.judged.take(both))
+    out["own_answers"] = cell(same, "value", "count")
+    out["people"] = _person(study, by_experts)
+    judges = [
+        identity(run) | _judge(study, place, by_experts, held)
+        for place, run in enumerate(study.data.runs)
+    ]
+    p_values = [entry["difference"]["p"] for entry in judges]
+    for entry, p in zip(judges, holm(p_values), strict=True):
+        put(entry["difference"], "p_holm", number(p), entry["difference"].get("p_reason"))
+    return {"adjudication": out | {"judges": judges}}
+
+
+def _person(study: ReportedStudy, by_experts: Ints) -> Json:
+    """Single answers of annotators to the items that experts decided."""
+    item, choice = study.votes.item, study.votes.choice.astype(np.int64)
+    entry = _against(choice, by_experts[item], study.truth[item], study.shared.answers)
+    gaps = _gaps(choice, by_experts[item], study.truth[item])
+    entry["difference"] = tested(
+        general_difference(_by_item(gaps, item, len(study.data.items)), study.shared.items)
+    )
+    return entry
+
+
+def _judge(study: ReportedStudy, place: int, by_experts: Ints, held: AdjudicatedItems) -> Json:
+    """A run's verdicts on the items that experts decided, and on all items with a label."""
+    run, verdicts = study.data.runs[place], study.judges[place]
+    whole = np.where(held.is_split, by_experts, study.people.answer)
+    own = study.truth_for(run)
+    if not run.offers_tie:
+        by_experts = np.where(by_experts == TIE, MISSING, by_experts)
+        whole = np.where(whole == TIE, MISSING, whole)
+    answer, sharing = verdicts.answer.astype(np.int64), study.shared.judged
+    entry = _against(answer, by_experts, own, sharing)
+    entry["difference"] = tested(general_difference(_gaps(answer, by_experts, own), sharing))
+    known = (answer >= 0) & (whole >= 0)
+    right = general_proportion((answer == whole)[known], study.shared.items.take(known))
+    return entry | {"all_labels": cell(right, "value", "count")}
+
+
+def _against(choice: Ints, by_experts: Ints, own: Ints, sharing: Sharing) -> Json:
+    """How often choices are the experts' label, and the persona's own answer to these items."""
+    entry = {}
+    for name, truth in (("experts", by_experts), ("own", np.where(by_experts >= 0, own, MISSING))):
+        known = (choice >= 0) & (truth >= 0)
+        share = general_proportion((choice == truth)[known], sharing.take(known))
+        entry[name] = cell(share, "value", "count")
+    return entry
+
+
+def _gaps(choice: Ints, by_experts: Ints, own: Ints) -> Any:
+    """Being the experts' label minus being the persona's own answer; NaN where one is missing."""
+    known = (choice >= 0) & (by_experts >= 0) & (own >= 0)
+    gap = (choice == by_experts).astype(float) - (choice == own).astype(float)
+    return np.where(known, gap, np.nan)
+
+
+def _by_item(values: Any, item: Ints, n: int) -> Any:
+    """The mean value of each item; NaN without one."""
+    known = ~np.isnan(values)
+    k = np.bincount(item[known], minlength=n)
+    total = np.bincount(item[known], weights=values[known], minlength=n)
+    return np.where(k > 0, total / np.maximum(k, 1), np.nan)
+
+
+def two_truths_table(report: ReportJson) -> Table:
+    found = report["adjudication"]
+    judges = found["judges"]
+    not_scored = {"n": None, "value": None, "ci": None}
+    rows = [("A person", {**found["people"], "all_labels": not_scored})]
+    rows += [(run_name(each, judges), each) for each in judges]
+    at_split, every = "Items that experts decided", "All items with a label"
+    return table_of_entries(
+        "adjudication",
+        "Two truths: labels of experts, and personas’ own answers",
+        rows,
+        [
+            ("Scored", "count", "experts.n", at_split),
+            ("Chose the experts’ label", "percent", "experts.value", at_split),
+            ("95 % interval", "percent_range", "experts.ci", at_split),
+            ("Scored by own answer", "count", "own.n", at_split),
+            ("Chose the own answer", "percent", "own.value", at_split),
+            ("95 % interval", "percent_range", "own.ci", at_split),
+            ("Scored", "count", "all_labels.n", every),
+            ("Chose the label", "percent", "all_labels.value", every),
+            ("95 % interval", "percent_range", "all_labels.ci", every),
+        ],
+        "Split items are not like others, so these shares are not those of all items. All items "
+        "with a label: those that experts decided, and those with a majority of annotators that "
+        "were not split, where the label is this majority; people are not scored by it. “Scored” "
+        "counts answers of people, and items of judges. Intervals hold for these experts.",
+        first="Who",
+    )
+
+
+class AdjudicationSection(Section):
+    """What experts decided about split items, as a truth of its own."""
+
+    name = "adjudication"
+    title = "Adjudicated labels"
+    inside = "People and judges against the labels of experts, next to personas’ own answers"
+    has_claims = True
+    keys = """
+        # Adjudicated labels
+        adjudication | object | Split items that experts decided.
+        adjudication.items | count | Items of the study.
+        adjudication.split | count | Items that were sent to experts.
+        reasons | object | Split items by why they were sent.
+        no_majority | count | No response has a majority.
+        share | count | The majority is small.
+        set | count | In a chosen set of items.
+        file | count | Decided in a file.
+        adjudication.labelled | count | Split items with a label of experts.
+        adjudication.disagree | count | Split items on which experts disagree without a majority.
+        adjudication.experts | count | Experts with decisions.
+        with_account | count | Experts whose account can open the answers of the study.
+        decisions | count | Decisions of experts.
+        is_closed | flag | Whether decisions can no longer change.
+        adjudication.by_two | count | Items that at least two experts decided.
+        adjudication.agreement | object | Share of pairs of experts who chose the same.
+        adjudication.alpha | object | Krippendorff's alpha of experts.
+        own_answers | object | Experts' labels that are the persona's own answer.
+        own_answers.count | count | Labels that are the own answer.
+        adjudication.people | object | Single answers to items that experts decided.
+        adjudication.judges | list | Each run on items that experts decided.
+        people.experts | object | Answers that are the experts' label.
+        people.own | object | Answers to the same items that are the persona's own answer.
+        adjudication.people.difference | object | Share of experts' labels minus of own answers.
+        judges.experts | object | Verdicts that are the experts' label.
+        judges.own | object | Verdicts on the same items that are the persona's own answer.
+        adjudication.judges.difference | object | Share of experts' labels minus of own answers.
+        all_labels | object | Verdicts that are the label, on all items with one.
+        experts.count | count | Choices of the experts' label.
+        own.count | count | Choices of the persona's own answer.
+        all_labels.count | count | Verdicts that are the label.
+    """
+    analyses = (Analysis("adjudication", tables=("adjudication",), paths=("adjudication",)),)
+
+    def is_needed(self, report: ReportJson) -> bool:
+        return "adjudication" in report
+
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
+        return adjudication(study)
+
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
+        found = report.get("adjudication")
+        if not found:
+            return {}
+        judges = [entry["difference"]["p_holm"] for entry in found["judges"]]
+        return {PEOPLE: [found["people"]["difference"]["p"]], JUDGES: judges}
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        if report.get("adjudication", {}).get("labelled"):
+            yield two_truths_table(report)
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        found = report.get("adjudication")
+        if not found:
+            return
+        yield Sentence.of("methods", _of_items(found))
+        for words in (_of_items(found), *_of_experts(found), *_of_sides(report, found)):
+            yield Sentence.of("finding", words)
+
+
+def _of_items(found: Mapping[str, Any]) -> str:
+    reasons = [
+        f"{number_of(n, 'item')} ({SplitItem.Reason(why).label})"
+        for why, n in found["reasons"].items()
+    ]
+    state = "" if found["is_closed"] else " Decisions can still change: it is not closed."
+    disagree = ""
+    if found["disagree"]:
+        disagree = f"; on {number_of(found['disagree'], 'item')} experts disagree"
+    blind = ""
+    if n := found["with_account"]:
+        blind = (
+            f" {number_of(n, 'expert')} of {found['experts']:,} decided by an account, which can "
+            "open the answers of the study."
+        )
+    return (
+        f"Of {number_of(found['items'], 'item')}, {listed(reasons)} went to experts, who decided "
+        f"without seeing answers or judgments: {found['labelled']:,} of {found['split']:,} have a "
+        f"label of {number_of(found['experts'], 'expert')}{disagree}.{blind}{state}"
+    )
+
+
+def _of_experts(found: Mapping[str, Any]) -> Iterator[str]:
+    agreement, alpha = found["agreement"], found["alpha"]
+    if agreement["value"] is not None:
+        words = f"{percent(agreement['value'])} of pairs chose the same"
+        if agreement["ci"]:
+            words += f" (95\u00a0% CI {percent_range(agreement['ci'])})"
+        if alpha["value"] is not None:
+            words += f", Krippendorff’s alpha {decimal(alpha['value'])}"
+            if alpha["ci"]:
+                words += f" ({decimal_range(alpha['ci'])})"
+        yield f"Experts on {number_of(found['by_two'], 'item')} that at least two decided: {words}."
+    own = found["own_answers"]
+    if own["n"]:
+        words = f"{own['count']:,} of {number_of(own['n'], 'item')}, {percent(own['value'])}"
+        if own["ci"]:
+            words += f" (95\u00a0% CI {percent_range(own['ci'])})"
+        yield f"The experts’ label is the persona’s own answer on {words}."
+
+
+def _of_sides(report: ReportJson, found: Mapping[str, Any]) -> Iterator[str]:
+    sides = [("A person", found["people"], "answer", PEOPLE, "p")]
+    sides += [
+        (run_name(entry, found["judges"]), entry, "item", JUDGES, "p_holm")
+        for entry in found["judges"]
+    ]
+    for name, entry, unit, kind, p in sides:
+        experts, own, test = entry["experts"], entry["own"], entry["difference"]
+        if not experts["n"]:
+            continue
+        words = (
+            f"the experts’ label in {percent(experts['value'])} of {number_of(experts['n'], unit)}"
+        )
+        if test["value"] is None:
+            yield f"On items that experts decided, {name_in(name)} chose {words}."
+            continue
+        words += (
+            f" and the persona’s own answer in {percent(own['value'])} of "
+            f"{number_of(own['n'], unit)}"
+        )
+        gap = f"{points(test['value'])} points as a mean over items with both"
+        if test["ci"]:
+            gap += f", 95\u00a0% CI {points_range(test['ci'])}"
+        if holds(test, level_of(report, kind), p):
+            way = "more" if test["value"] > 0 else "less"
+            yield (
+                f"On items that experts decided, {name_in(name)} chose the experts’ label {way} "
+                f"often than the persona’s own answer: {words} ({gap})."
+            )
+        else:
+            yield f"On items that experts decided, {name_in(name)} chose {words} ({gap})."
+
+
+def name_in(name: str) -> str:
+    """A name inside a sentence: that of a judge stays as it is."""
+    return "a person" if name == "A person" else name
+
+
+CHAPTER = AdjudicationSection()

@@ -1,0 +1,20 @@
+"""Pages where experts decide, by an account or by a link that needs none."""
+
+from django.urls import path
+
+from studies.pages.addressed import view
+
+app_name = "experts"
+urlpatterns = [
+    path("<str:expert_id>/", view("extras.label_models.expert_views:start"), name="start"),
+    path(
+        "<str:expert_id>/<int:position>/",
+        view("extras.label_models.expert_views:item"),
+        name="item",
+    ),
+    path(
+        "<str:expert_id>/<int:position>/undo/",
+        view("extras.label_models.expert_views:undo"),
+        name="undo",
+    ),
+]
