@@ -221,6 +221,7 @@ def _missing(
     asking = Asking.of(run)
     if questions is None or own or not asking.asks_all:
         items = chosen_items(run.study, limit)
+        among = None if questions is None else {question.pk for question in questions}
         questions = _questions(
             items,
             own,
@@ -228,6 +229,8 @@ def _missing(
             about_own=probe_choice(run.bias_probe).asks_own,
             more_makers=asking.protocol.more_makers,
         )
+        if among is not None:
+            questions = [question for question in questions if question.pk in among]
     if not questions:
         raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = {} if is_new else _asked(run)
@@ -362,11 +365,13 @@ _NO_WORDING = FailureReason(
 class RunStudyFacts:
     """Facts of a study, each read when it is first needed.
 
-    They are not refreshed, so use them for one estimate, or while the study is locked.
+    They are not refreshed, so use them for one estimate, or while the study is locked. With
+    `items`, by their ids, a run asks about no others.
     """
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, items: Collection[int] | None = None) -> None:
         self.study = study
+        self._items = items
         self._judges: dict[int, Judge] = {}
         self._wordings: dict[int, PromptTemplate] = {}
         self._questions: dict[int | None, list[QuestionItem]] = {}
@@ -424,5 +429,8 @@ class RunStudyFacts:
     def questions(self, limit: int | None) -> list[QuestionItem]:
         """The items of a run whose judge asks about all of them."""
         if limit not in self._questions:
-            self._questions[limit] = questions_of_study(self.study, limit)
+            found, among = questions_of_study(self.study, limit), self._items
+            if among is not None:
+                found = [question for question in found if question.pk in among]
+            self._questions[limit] = found
         return self._questions[limit]

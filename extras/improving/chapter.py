@@ -1,0 +1,234 @@
+"""Report chapter on wordings that judges learned from people's answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.data.arrays import Dataset, Extra
+from analysis.data.extras import ExtraReader
+from analysis.report.quantities import Name, Population, Quantity, QuantityInterval, Text, say
+from analysis.report.report_json import Json
+from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.sentences import holds, level_of
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
+from extras.improving.models import LearnedFrom
+from extras.improving.tables import finished
+from studies.models import Study
+from studies.texts.normalisation import digest
+
+CLAIM = "wordings learned from people"
+_TRIED = ("before", "after", "difference", "ci", "p_holm")
+
+
+@dataclass(frozen=True, eq=False)
+class StudyImprovements(Extra):
+    """The finished improvements of a study, in order."""
+
+    not_pooled = "its wordings were learned in one study"
+
+    entries: tuple[Json, ...]
+
+    @property
+    def digest(self) -> str:
+        return digest(list(self.entries))
+
+
+def improvements_of(
+    study: Study, data: Dataset, position: Mapping[int, int]
+) -> StudyImprovements | None:
+    """What came out of every improvement; None before the first."""
+    shown = {run.run for run in data.runs}
+    entries = [
+        {
+            "judge": one.run.judge.name,
+            "setting": one.run.setting,
+            "run": one.run.key,
+            "split_on": f"{one.created_at:%Y-%m-%d}",
+            "sealed_sha256": one.sealed_sha256,
+            "opened_on": f"{one.opened_at:%Y-%m-%d}" if one.opened_at else None,
+            "opening": one.opening,
+            **{name: one.results[name] for name in ("learn_n", "sealed_n", "sealed_personas")},
+            "earlier_tried": one.results["earlier_tried"],
+            "wordings": [_entry(each) for each in one.results["candidates"]],
+        }
+        for one in finished(study)
+        if one.run.key in shown
+    ]
+    return StudyImprovements(tuple(entries)) if entries else None
+
+
+def _entry(candidate: Json) -> Json:
+    """A learned wording; numbers of a trial are there if it was tried."""
+    return {name: value for name, value in candidate.items() if name != "is_better"}
+
+
+class ImprovingSection(Section):
+    """Whether a wording that was learned from people is better on answers that it never saw."""
+
+    name = "improving"
+    title = "Wordings learned from people"
+    inside = "Wordings that judges learned, and their one trial on sealed answers"
+    has_claims = True
+    keys = """
+# Wordings learned from people
+improvements | list | Each finished improvement of a run's wording.
+split_on | text | Day on which people's answers were split, by persona.
+sealed_sha256 | text | Hash of the sealed answers.
+opened_on | text | Day on which wordings were tried on the sealed part; null if none was.
+opening | count | How often the sealed part had been opened for this judge, with this time.
+learn_n | count | Items to learn from.
+sealed_n | count | Sealed items.
+sealed_personas | count | Their personas.
+earlier_tried | count | Wordings tried in earlier openings; the correction counts them too.
+improvements.wordings | list | Wordings that were learned.
+improvements.wordings.kind | text | What the wording adds to the usual one.
+improvements.wordings.wording | text | Its name and version.
+improvements.wordings.sha256 | text | Its hash.
+learned | share | Gain on the part to learn from, each item judged by a wording learned elsewhere.
+learned_ci | interval | Its interval, without correction.
+learned_n | count | Items on which it was judged there.
+improvements.wordings.before | share | Right answers on the sealed items with the usual wording.
+improvements.wordings.after | share | Right answers with this wording.
+improvements.wordings.changed | share | Sealed items on which one is right and the other not.
+improvements.wordings.difference | share | After minus before.
+"""
+
+    def is_needed(self, report: ReportJson) -> bool:
+        return "improvements" in report
+
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
+        found = study.data.of(StudyImprovements)
+        return {"improvements": list(found.entries)} if found else {}
+
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
+        return {
+            CLAIM: [
+                each["p_holm"]
+                for one in report.get("improvements", ())
+                for each in one["wordings"]
+                if "p_holm" in each
+            ]
+        }
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        found = report.get("improvements", ())
+        rows = [
+            [one["judge"], each["wording"], LearnedFrom(each["kind"]).label, each["learned"]]
+            + [each.get(key) for key in _TRIED]
+            + [each["sha256"]]
+            for one in found
+            for each in one["wordings"]
+        ]
+        columns = (
+            TableColumn("Judge"),
+            TableColumn("Wording"),
+            TableColumn("Adds"),
+            TableColumn("Gain", "points", "Part to learn from"),
+            TableColumn("Usual wording", "percent", "Sealed part"),
+            TableColumn("This one", "percent", "Sealed part"),
+            TableColumn("Gain", "points", "Sealed part"),
+            TableColumn("95 % interval", "points_range", "Sealed part"),
+            TableColumn("Adjusted p", "p", "Sealed part"),
+            TableColumn("SHA-256"),
+        )
+        note = (
+            "Right: the persona’s own answer, or else that of most people; no verdict counts one "
+            "half. Part to learn from: every item is judged with a wording that was learned from "
+            "other personas; the best were named before the sealed part was opened. Adjusted p: "
+            "Holm, over all wordings that were tried on sealed answers for this judge. Intervals "
+            "allow for personas and questions in common."
+        )
+        yield Table("improvements", "Learned wordings", columns, rows, note)
+        yield Table(
+            "improvement_seals",
+            "Seals",
+            (
+                TableColumn("Judge"),
+                TableColumn("Items to learn from", "count"),
+                TableColumn("Sealed items", "count"),
+                TableColumn("Sealed personas", "count"),
+                TableColumn("Split on"),
+                TableColumn("Opened on"),
+                TableColumn("Openings", "count"),
+                TableColumn("SHA-256 of the sealed answers"),
+            ),
+            [
+                [one[key] for key in ("judge", "learn_n", "sealed_n", "sealed_personas")]
+                + [one["split_on"], one["opened_on"] or "not opened", one["opening"]]
+                + [one["sealed_sha256"]]
+                for one in found
+            ],
+            is_record=True,
+        )
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        level = level_of(report, CLAIM)
+        for place, one in enumerate(report.get("improvements", ())):
+            path = f"improvements.{place}"
+            yield Sentence("finding", _finding(one, path, level))
+            if one["opening"] > 1:
+                yield Sentence("limit", _again(one, path), f"sealed_part_opened_again_{place}")
+
+
+def _finding(one: Mapping[str, Any], path: str, level: float) -> Text:
+    """The wording that holds with the largest gain, or that none was shown to be better."""
+    name = Name(one["judge"])
+    sealed = Population("sealed item", n=one["sealed_n"], path=f"{path}.sealed_n")
+    tried = [n for n, each in enumerate(one["wordings"]) if each.get("difference") is not None]
+    if not tried:
+        return say(
+            "{judge}: no wording was shown to be better. None of those learned from people gained "
+            "anything on the part to learn from, so the sealed part was not opened.",
+            judge=name,
+        )
+    held = [
+        n
+        for n in tried
+        if one["wordings"][n]["difference"] > 0 and holds(one["wordings"][n], level, "p_holm")
+    ]
+    count = Population("wording", n=len(tried))
+    if not held:
+        best = max(tried, key=lambda n: one["wordings"][n]["difference"])
+        return say(
+            "{judge}: no wording was shown to be better ({tried} tried once on {sealed}; the "
+            "largest gain was {gain} points, {gain.interval}).",
+            judge=name,
+            tried=count,
+            sealed=sealed,
+            gain=_gain(one, path, best, sealed),
+        )
+    best = max(held, key=lambda n: one["wordings"][n]["difference"])
+    at = f"{path}.wordings.{best}"
+    return say(
+        "{judge} is right more often with the wording “{wording}”: {after} instead of {before} of "
+        "{sealed} that it was not learned from ({gain} points, {gain.interval}; {tried} tried).",
+        judge=name,
+        wording=Name(one["wordings"][best]["wording"]),
+        after=Quantity("share", sealed, one["wordings"][best]["after"], f"{at}.after"),
+        before=Quantity("share", sealed, one["wordings"][best]["before"], f"{at}.before"),
+        sealed=sealed,
+        gain=_gain(one, path, best, sealed),
+        tried=count,
+    )
+
+
+def _gain(one: Mapping[str, Any], path: str, n: int, of: Population) -> Quantity:
+    at = f"{path}.wordings.{n}"
+    entry = one["wordings"][n]
+    interval = QuantityInterval.at(entry, "ci", at)
+    return Quantity("points", of, entry["difference"], f"{at}.difference", interval)
+
+
+def _again(one: Mapping[str, Any], path: str) -> Text:
+    return say(
+        "Sealed answers were opened {times} times for {judge}. Its correction counts the {earlier} "
+        "tried before, but whoever chose what to try knew those results.",
+        times=Quantity("count", None, one["opening"], f"{path}.opening"),
+        judge=Name(one["judge"]),
+        earlier=Population("wording", n=one["earlier_tried"], path=f"{path}.earlier_tried"),
+    )
+
+
+READER = ExtraReader("improving", improvements_of)
+CHAPTER = ImprovingSection()

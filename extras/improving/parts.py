@@ -1,0 +1,118 @@
+"""The part of people's answers to learn from, and the sealed part; loads no statistics."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from analysis.data.item_comparisons import annotator_aggregates, run_aggregates
+from extras.improving.models import FOLDS, LEARN, SEALED
+from judging.models import JudgeRun
+from studies.models import Choice, Item, Study
+from studies.texts.normalisation import digest
+
+ANSWERED = (Choice.R1.value, Choice.R2.value)
+
+
+class SplitItem(NamedTuple):
+    """An item as it was split; `right` is the persona's own answer, or else that of most people."""
+
+    item: int
+    key: str
+    persona: str
+    part: str
+    fold: int
+    right: str
+
+    def is_outside(self, fold: int) -> bool:
+        """Whether the wording of this fold, or of the whole part if it is 0, may learn from it."""
+        return self.part == LEARN and self.fold != fold
+
+
+class PeopleAnswer(NamedTuple):
+    """What people answered to an item; `votes` changes with every answer that counts."""
+
+    right: str
+    votes: tuple[int, ...]
+
+
+def answers_of_people(study: Study) -> dict[str, PeopleAnswer]:
+    """The right answer of every item that has one of two responses, by the item's key."""
+    own = Item.objects.filter(study=study, first_person__in=ANSWERED)
+    found = {
+        key: PeopleAnswer(right, ()) for key, right in own.values_list("key", "first_person")
+    }
+    for row in annotator_aggregates(study):
+        right = row["first_person"] or row.get("verdict")
+        if right in ANSWERED:
+            votes = tuple(row[choice] for choice in Choice.values)
+            found[row["item_id"]] = PeopleAnswer(right, votes)
+    return found
+
+
+def verdicts_of(run: JudgeRun) -> dict[str, dict[str, object]]:
+    """The run's verdict on each item that it was asked about, by key."""
+    return {row["item_id"]: row for row in run_aggregates(run.study, run_id=run.pk)}
+
+
+def split(run: JudgeRun, share: float) -> tuple[list[SplitItem], dict[str, PeopleAnswer]]:
+    """The items that people and the run have answered, in their parts, and people's answers.
+
+    The part of a persona depends on nothing but its key, so that nobody can choose it, and it stays
+    when answers are added.
+    """
+    people, judged = answers_of_people(run.study), verdicts_of(run)
+    items = Item.objects.filter(study=run.study_id).select_related("persona").order_by("key")
+    found = []
+    for item in items.iterator():
+        if item.key in people and item.key in judged and not item.all_media:
+            part, fold = part_of(item.persona.key, share)
+            right = people[item.key].right
+            found.append(SplitItem(item.pk, item.key, item.persona.key, part, fold, right))
+    return found, people
+
+
+def part_of(persona: str, share: float) -> tuple[str, int]:
+    """The part of a persona's items, and their fold there.
+
+    >>> part_of("p1", 0.0)[0], part_of("p1", 1.0)
+    ('learn', ('sealed', 0))
+    """
+    place = place_of(persona)
+    if int.from_bytes(place[:8], "big") < share * 2**64:
+        return SEALED, 0
+    return LEARN, place[8] % FOLDS + 1
+
+
+def place_of(key: str) -> bytes:
+    """A place in an order that has nothing to do with the content."""
+    return hashlib.sha256(f"improve\0{key}".encode()).digest()
+
+
+def hash_of(part: Iterable[SplitItem], people: Mapping[str, PeopleAnswer]) -> str:
+    """Changes with every answer of people to these items."""
+    return digest([[item.key, item.persona, *people.get(item.key, ())] for item in part])
+
+
+def of_part(items: Iterable[SplitItem], part: str) -> list[SplitItem]:
+    return [item for item in items if item.part == part]
+
+
+def chosen_to_judge(items: Iterable[SplitItem], most: int) -> list[SplitItem]:
+    """The items of the part to learn from on which wordings are judged first."""
+    learn = sorted(of_part(items, LEARN), key=lambda item: place_of(item.key))
+    return learn[:most]
+
+
+def changed(items: Iterable[SplitItem], people: Mapping[str, PeopleAnswer]) -> Iterator[SplitItem]:
+    """Items whose right answer is no longer what it was."""
+    return (item for item in items if item.key not in people or people[item.key].right != item.right)
+
+
+def credit(verdict: Mapping[str, object] | None, right: str) -> float:
+    """1 for the right answer, 0 for the wrong one, one half without a verdict.
+
+    >>> credit({"verdict": "r1"}, "r1"), credit({"verdict": "r2"}, "r1"), credit({}, "r1")
+    (1.0, 0.0, 0.5)
+    """
+    chosen = verdict and verdict.get("verdict")
+    return 0.5 if chosen not in ANSWERED else float(chosen == right)
