@@ -25,6 +25,8 @@ ROWS = [
     for n in range(3)
 ]
 
+JUDGE = {"name": "j", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+
 
 @pytest.fixture
 def worker() -> Iterator[None]:
@@ -38,8 +40,9 @@ def worker() -> Iterator[None]:
 def client(live_server, settings, tmp_path) -> Iterator[Client]:
     settings.VAR_DIR = tmp_path
     root = program(is_superuser=True)
-    with Client(live_server.url, root.token, progress=False) as found:
-        yield found
+    connected = Client(live_server.url, root.token, progress=False)
+    yield connected
+    connected.close()
 
 
 @pytest.mark.nightly
@@ -87,32 +90,30 @@ def test_quotas_and_judges(client):
     question = {"key": "sex", "label": "Sex?", "options": {"f": "Female", "m": "Male"}}
     groups = [{"target": 2, "criteria": {"sex": "f"}}, {"target": 1}]
 
-    found = study.set_quotas(groups, questions=[question])
+    quotas = study.ask("quotas", "PUT", groups=groups, questions=[question])
 
-    assert [group["target"] for group in found["groups"]] == [2, 1]
-    assert found["groups"][1]["is_everyone_else"]
-    assert study.quotas() == found
-    judge = study.add_judge(
-        "j", model="m", base_url="http://127.0.0.1:9/v1", price_input="0.5", price_output="1.5"
-    )
+    assert [group["target"] for group in quotas["groups"]] == [2, 1]
+    assert quotas["groups"][1]["is_everyone_else"]
+    assert study.ask("quotas", "GET") == quotas
+    judge = study.ask("judges", **JUDGE, price_input="0.5", price_output="1.5")
     assert judge["price_output"] == 1.5
-    assert study.judges()["name"].tolist() == ["j"]
+    assert study.rows("judges")["name"].tolist() == ["j"]
 
 
 def test_a_run_is_estimated_started_paused_and_cancelled(client):
     study = client.create_study("S")
     make_items(Study.objects.get(), 3)
-    study.add_judge("j", model="m", base_url="http://127.0.0.1:9/v1")
+    study.ask("judges", **JUDGE)
 
     assert study.estimate("j", orders="both")["questions"] == 6
     run = study.start_run("j", orders="both", setting="certainty")
 
     assert (run.state, run.info["progress"]["pending"]) == ("queued", 6)
     assert study.start_run("j", orders="both", setting="certainty").id == run.id
-    assert run.pause().state == "paused"
-    assert run.resume().state == "queued"
-    assert run.cancel().state == "cancelled"
+    assert run.act("pause").state == "paused"
+    assert run.act("resume").state == "queued"
+    assert run.act("cancel").state == "cancelled"
     assert run.wait().state == "cancelled"
-    assert study.runs()["state"].tolist() == ["cancelled"]
+    assert study.rows("runs")["state"].tolist() == ["cancelled"]
     assert len(run.judgments()) == len(study.judgments()) == 0
-    assert repr(study.run(run.id)) == f"<Run {run.id} of j: cancelled>"
+    assert repr(study.run(run.id)) == f"<studies/s/runs/{run.id}: cancelled>"

@@ -57,7 +57,7 @@ def lose_everything(var_dir: Path) -> None:
 
 def restore(path: Path, *options: str) -> str:
     out = StringIO()
-    call_command("restore", str(path), *options, stdout=out, stderr=StringIO())
+    call_command("backup", str(path), "--restore", *options, stdout=out, stderr=StringIO())
     return out.getvalue()
 
 
@@ -127,7 +127,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.test"
 import django
 django.setup()
 from django.core.management import call_command
-call_command("restore", sys.argv[1])
+call_command("backup", sys.argv[1], "--restore")
 from tests.invariants import broken_invariants
 print(broken_invariants())
 call_command("backup", sys.argv[2])

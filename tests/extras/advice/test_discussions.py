@@ -131,21 +131,21 @@ def test_the_command_starts_and_works_off_the_round(jury):
     first_round(jury)
     out = io.StringIO()
 
-    call_command("discuss", jury.study.slug, "--jury", "panel", stdout=io.StringIO())
-    call_command("discuss", jury.study.slug, "--jury", "panel", "--inline", stdout=out)
+    call_command("debates", jury.study.slug, "--jury", "panel", stdout=io.StringIO())
+    call_command("debates", jury.study.slug, "--jury", "panel", "--inline", stdout=out)
 
     assert out.getvalue().count("4 of 4 answered") == 3
     with pytest.raises(CommandError, match="no jury “court”"):
-        call_command("discuss", jury.study.slug, "--jury", "court")
+        call_command("debates", jury.study.slug, "--jury", "court")
 
 
 def test_a_dry_run_says_what_the_round_costs_and_asks_nothing(jury, llm):
     with pytest.raises(CommandError, match="has no first round"):
-        call_command("discuss", jury.study.slug, "--jury", "panel", "--dry-run")
+        call_command("debates", jury.study.slug, "--jury", "panel", "--dry-run")
     first_round(jury)
     asked, runs, out = len(llm.requests), JudgeRun.objects.count(), io.StringIO()
 
-    call_command("discuss", jury.study.slug, "--jury", "panel", "--dry-run", stdout=out)
+    call_command("debates", jury.study.slug, "--jury", "panel", "--dry-run", stdout=out)
 
     assert re.fullmatch(
         r"12 questions, about [\d,]+ tokens: cost unknown\. Nothing was asked\.\n", out.getvalue()

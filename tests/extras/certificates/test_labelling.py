@@ -231,8 +231,8 @@ def test_the_commands_certify_label_and_route(study, tmp_path, capsys):
     file, out = str(tmp_path / "passport.json"), str(tmp_path / "labels.csv")
 
     call_command("certify", study.slug, judge="steady", out=tmp_path / "passport.json")
-    call_command("label", study.slug, "--judge=steady", f"--passport={file}", f"--out={out}")
-    call_command("route", study.slug, "--judge=steady", f"--passport={file}", "--new=rest")
+    asked = (study.slug, "--judge=steady", f"--passport={file}", f"--out={out}", "--new=rest")
+    call_command("label", *asked)
 
     told = capsys.readouterr().out
     assert "It accepts 66.7 % of the 60 items that certified it." in told
@@ -247,10 +247,9 @@ def test_the_commands_refuse_in_words_and_with_exit_codes(study, passport, tmp_p
     with pytest.raises(CommandError, match="not a passport") as error:
         call_command("label", study.slug, "--judge=steady", f"--passport={file}")
     assert error.value.returncode == 2
+    missing = f"--passport={tmp_path / 'none.json'}"
     with pytest.raises(CommandError, match="cannot be read") as error:
-        call_command(
-            "route", study.slug, "--judge=steady", f"--passport={tmp_path / 'none.json'}", "--new=x"
-        )
+        call_command("label", study.slug, "--judge=steady", missing, "--new=x")
     assert error.value.returncode == 2
     with pytest.raises(CommandError, match="Nothing is certified") as error:
         call_command("certify", study.slug, "--judge=steady", "--error=.001", f"--out={file}")
@@ -261,7 +260,7 @@ def test_the_commands_refuse_in_words_and_with_exit_codes(study, passport, tmp_p
     assert file.read_text() == "{}"
     file.write_text(passport.text())
     with pytest.raises(CommandError, match="not “other”"):
-        call_command("route", study.slug, "--judge=other", f"--passport={file}", "--new=rest")
+        call_command("label", study.slug, "--judge=other", f"--passport={file}", "--new=rest")
     Judge.objects.update(model="another")
     with pytest.raises(CommandError, match="does not hold here"):
         call_command("label", study.slug, "--judge=steady", f"--passport={file}")

@@ -74,7 +74,7 @@ def test_a_wave_that_cannot_be_invited_leaves_no_draft(prolific, settings, token
     log = study.log.count()
 
     with pytest.raises(CommandError, match=f"{says}.* No draft was created"):
-        call_command("next_wave", study.slug, "--new", "two", "--invite", items="other")
+        call_command("link_study", study.slug, "--new", "two", "--invite", wave="other")
 
     assert not Study.objects.filter(slug="two").exists()
     assert study.log.count() == log
@@ -84,7 +84,7 @@ def test_a_wave_is_created_and_invited_by_one_command(prolific, capsys):  # noqa
     study = make_recruiting(entry="prolific")
     finish(prolific, *arrive(prolific, published(study)))
 
-    call_command("next_wave", study.slug, "--new", "two", "--invite", items="other")
+    call_command("link_study", study.slug, "--new", "two", "--invite", wave="other")
 
     assert "Invited: 1." in capsys.readouterr().out
 

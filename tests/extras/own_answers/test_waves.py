@@ -177,10 +177,10 @@ def test_the_page_and_the_command_create_a_wave_and_refuse_what_cannot_be(first,
     assert "has no item “nothing”" in wrong.content.decode()
     assert right.status_code == 302
     assert LaterWave.objects.get().people.count() == 12
-    call_command("next_wave", "two", "--new", "three", items="other", invite=True)
+    call_command("link_study", "two", "--new", "three", wave="other", invite=True)
     assert LaterWave.objects.get(number=3).first == first
     with pytest.raises(CommandError, match="is wave 3 already"):
-        call_command("next_wave", "one", "--new", "three")
+        call_command("link_study", "one", "--new", "three", wave="same")
     with pytest.raises(StudyError, match="already a study"):
         next_wave(study_id=first.pk, slug="two")
 

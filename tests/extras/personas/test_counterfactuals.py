@@ -38,7 +38,7 @@ def study_of(n=12):
 
 def run(*arguments):
     out = StringIO()
-    call_command("counterfactual", *arguments, stdout=out)
+    call_command("change_personas", *arguments, stdout=out)
     return out.getvalue()
 
 

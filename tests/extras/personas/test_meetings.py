@@ -16,7 +16,7 @@ class SignalBuilding(Building):
     def _create(self):
         study = super()._create()
         self.slug = "others"
-        call_command("persona_signal", study.slug, "--new", self.slug)
+        call_command("change_personas", study.slug, "--whole", "--new", self.slug)
         return Study.objects.get(slug=self.slug)
 
 

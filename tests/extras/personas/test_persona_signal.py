@@ -45,7 +45,7 @@ def study_of(questions=8, personas=6, **settings):
 
 def run(*arguments):
     out = StringIO()
-    call_command("persona_signal", *arguments, stdout=out)
+    call_command("change_personas", *arguments, "--whole", stdout=out)
     return out.getvalue()
 
 
@@ -138,6 +138,7 @@ def test_each_drawn_item_has_a_twin_about_a_persona_that_answered_the_same_quest
         (["--new", "first"], "first"),
         ([], "--new: Give"),
         (["--new", "others", "--seed", "-1"], "--seed"),
+        (["--new", "others", "--value", "old"], "--value is for --feature"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_and_nothing_is_stored(arguments, says):

@@ -18,12 +18,14 @@ from extras.advice.arguing import (
     spent,
 )
 from extras.advice.arms import arms_study
+from extras.advice.discussions import estimate_discussion, start_discussion
 from extras.advice.models import ArgumentJob, Arm
 from extras.advice.tasks import write_arguments
 from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
-from judging.models import Judge
+from judging.models import Judge, JudgeRun, Jury
+from judging.runs.lifecycle import wait_for_workers, work_off
 from judging.worker import runtime
 from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
@@ -36,12 +38,16 @@ class Command(BaseCommand):
     help = (
         "Have models argue about the responses of drawn items, as debates and as single advisers. "
         "Without --judge, continue the latest job of the study, and with --new create the linked "
-        "study in which people and judges answer with a debate, with one adviser, or alone."
+        "study in which people and judges answer with a debate, with one adviser, or alone. With "
+        "--jury, start the second round of a jury: each judge sees the others' reasons and chooses "
+        "again, after its latest run with --setting reason-before. Repeating the command continues "
+        "the round."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("--judge", metavar="NAME", help="model that argues")
+        parser.add_argument("--jury", metavar="NAME", help="jury that discusses")
         parser.add_argument("--second", metavar="NAME", help="second model (default: the same)")
         parser.add_argument(
             "--arm",
@@ -58,7 +64,10 @@ class Command(BaseCommand):
         )
         parser.add_argument("--seed", type=int, default=SEED, help=f"default {SEED}")
         parser.add_argument(
-            "--budget", type=dollars, metavar="USD", help="for all arguments of the job together"
+            "--budget",
+            type=dollars,
+            metavar="USD",
+            help="for all arguments together, or of each judge of a jury",
         )
         add_how(parser, dry_run="show the cost; ask nothing")
         parser.add_argument(
@@ -71,9 +80,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="advice")
+        is_estimate = options["jury"] and options["dry_run"]
+        study = find_study(options["study"], uses="" if is_estimate else "advice")
         try:
-            if options["new"]:
+            if options["jury"]:
+                self._discuss(study, options)
+            elif options["new"]:
                 self._create(study, options)
             elif options["judge"]:
                 self._write(study, options)
@@ -134,6 +146,35 @@ class Command(BaseCommand):
             raise CommandError(f"{job.message} Run the command without --judge to continue.")
         self.stdout.write(f"{job.message} Spent: ${spent(job):.4f}.")
 
+    def _discuss(self, study: Study, options: dict[str, Any]) -> None:
+        jury, inline = _jury(study, options["jury"]), options["inline"]
+        if options["dry_run"]:
+            cost = estimate_discussion(study, jury)
+            money = "cost unknown" if cost.dollars is None else f"about ${cost.dollars:.4f}"
+            self.stdout.write(
+                f"{cost.questions:,} questions, about {cost.tokens:,} tokens: {money}. "
+                "Nothing was asked."
+            )
+            return
+        runs = start_discussion(
+            study_id=study.pk, jury=jury, budget=options["budget"], enqueue=not inline
+        )
+        if inline:
+            try:
+                for run in runs:
+                    work_off(run_id=run.pk)
+            finally:
+                runtime.shut_down()
+        elif options["wait"]:
+            wait_for_workers(JudgeRun.objects.filter(pk__in=[run.pk for run in runs]))
+        for run in runs:
+            run.refresh_from_db()
+            self.stdout.write(
+                f"{run.judge.name}: {run.get_state_display()}. {run.sentence}".strip()
+            )
+        if inline and any(run.state != JudgeRun.State.DONE for run in runs):
+            raise CommandError("Some judges have not finished. Run the same command to continue.")
+
     def _create(self, study: Study, options: dict[str, Any]) -> None:
         beliefs = find_study(options["beliefs"]) if options["beliefs"] else None
         try:
@@ -152,6 +193,14 @@ def _latest(study: Study) -> ArgumentJob:
     if job is None:
         raise CommandError(f"No arguments were requested for “{study.slug}”. Give --judge.")
     return job
+
+
+def _jury(study: Study, name: str) -> Jury:
+    jury = Jury.objects.filter(study=study, name=name).first()
+    if jury is None:
+        names = ", ".join(Jury.objects.filter(study=study).values_list("name", flat=True))
+        raise CommandError(f"Study “{study.slug}” has no jury “{name}”. It has: {names or 'none'}.")
+    return jury
 
 
 def _judge(name: str) -> Judge:
