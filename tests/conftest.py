@@ -16,7 +16,7 @@ from pytest_django import DjangoDbBlocker
 from analysis.report import section
 from analysis.report.added_files import MORE
 from studies.statements import clock
-from tests.migrated import TEMPLATE, copy_migrated
+from tests.migrated import DATABASE_OF_TESTS, TEMPLATE, copy_migrated
 from tests.sampling import (
     pytest_addoption,
     pytest_collection_modifyitems,
@@ -83,6 +83,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator
     database = settings.DATABASES["default"]["TEST"]
     if connection.vendor != "sqlite":
         database["TEMPLATE"] = os.environ.get(TEMPLATE)
+        database["NAME"] = os.environ.get(DATABASE_OF_TESTS)
         yield
         return
     path = Path(database["NAME"])

@@ -22,6 +22,8 @@ NAME = "thirdperson.sqlite3"
 DAY = 24 * 60 * 60
 # The name of a migrated database on the PostgreSQL of DATABASE_URL, which `tests.run` makes.
 TEMPLATE = "MIGRATED_DATABASE"
+# The name of the copy of one process of tests, as others make theirs at the same time.
+DATABASE_OF_TESTS = "DATABASE_OF_TESTS"
 
 
 def copy_migrated(folder: Path, name: str = NAME) -> None:

@@ -1,9 +1,11 @@
 """Every test on real servers: `python -m tests.run [pytest arguments]`.
 
-Two lanes run side by side, so that one works while the other waits. The first runs every test on
-PostgreSQL with Redis, as production has it. The second starts the product's processes, once on each
-pair of servers: SQLite with a broker in a folder, as `make run` has it, and PostgreSQL with Redis;
-and then runs on SQLite the pages in Chromium and whatever a database can change.
+Every test runs on PostgreSQL with Redis, as production has it. The product's processes are started
+once on each pair of servers: SQLite with a broker in a folder, as `make run` has it, and PostgreSQL
+with Redis. The pages in Chromium, and whatever a database can change, also run on SQLite.
+
+Each pass is a process of pytest with files of its own, so that no two collect the same ones. One
+more runs at a time than there are cores: one works while another waits.
 
 A test that only computes from rows that builders wrote, by no page, command or service, is marked
 `computed` and runs on SQLite alone, which takes a third less; with --all, on PostgreSQL.
@@ -11,24 +13,26 @@ A test that only computes from rows that builders wrote, by no page, command or 
 
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
-from typing import IO
+from threading import Lock
 from urllib.parse import urlsplit, urlunsplit
 
-from tests.migrated import TEMPLATE, copy_migrated, migrated_postgres
+import pytest
+
+from tests.migrated import DATABASE_OF_TESTS, TEMPLATE, copy_migrated, migrated_postgres
 from tests.servers import NoServer, chromium, postgres, redis_broker
 
-PARALLEL = ("-n", "auto", "--dist", "worksteal")
+AT_ONCE = min(8, os.cpu_count() or 1) + 1
 # Locks, constraints, raw SQL, migrations, and what is built on them.
 DIFFERS_ON_SQLITE = (
     "tests/browser",
@@ -60,10 +64,13 @@ ALSO_ON_SQLITE = (
     "tests/studies/test_sign_ins.py",
 )
 ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ["analysis/stats", *map(str, sorted(ROOT.glob("extras/*/stats")))]
 NEVER = "not gpu and not real and not live and not real_browsers"
 # Each pass says which servers it uses. Compiled modules are kept whatever the caller prefers:
 # the workers of all passes and a hundred processes import the same ones.
 UNSET = {"DATABASE_URL", "CELERY_BROKER_URL", "PYTHONDONTWRITEBYTECODE"}
+NO_TESTS = int(pytest.ExitCode.NO_TESTS_COLLECTED)
+_writing = Lock()
 
 
 @dataclass(frozen=True)
@@ -73,31 +80,61 @@ class Pass:
     title: str
     select: str
     arguments: Sequence[str] = ()
-    parallel: Sequence[str] = ()
     servers: dict[str, str] = field(default_factory=dict)
 
-    def run(self, output: IO[bytes] | None = None) -> bool:
-        """Whether it passed; its lines go to `output` or, without one, to the terminal."""
+    def run(self) -> bool:
+        """Whether it passed; its lines are written together at its end, between those of others."""
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="thirdperson-pass-") as folder:
             command = [sys.executable, "-m", "pytest", "-q", "--durations=10"]
             # Passes that run side by side must not write to the same cache.
             command += ["-o", f"cache_dir={folder}", "-m", f"{self.select} and {NEVER}"]
-            command += [*self.arguments, *self.parallel, *sys.argv[1:]]
+            command += [*self.arguments, *sys.argv[1:]]
             kept = {name: value for name, value in os.environ.items() if name not in UNSET}
-            code = subprocess.run(
-                command, env=kept | self.servers, stdout=output, stderr=output, check=False
-            ).returncode
+            done = subprocess.run(
+                command,
+                env=kept | self.servers | {DATABASE_OF_TESTS: f"test_of_{Path(folder).name}"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
         minutes, seconds = divmod(round(time.monotonic() - started), 60)
-        _write(output, f"=== {self.title}: {minutes} min {seconds} s\n\n")
-        return code == 0
+        end = f"=== {self.title}: {minutes} min {seconds} s\n\n"
+        with _writing:
+            sys.stdout.buffer.write(done.stdout + end.encode())
+            sys.stdout.buffer.flush()
+        chosen_by_caller = set(sys.argv[1:]) - {"--all"}
+        return done.returncode in ({0, NO_TESTS} if chosen_by_caller else {0})
 
 
-def marked(mark: str, folder: str = "tests", *, without: str = "") -> list[str]:
+def in_parts(
+    title: str, select: str, files: Sequence[str], number: int, servers: dict[str, str]
+) -> Iterator[Pass]:
+    """So many passes with about the same amount of files, neighbours together.
+
+    Neighbours often share what a fixture builds once for a process.
+    """
+    sizes = [Path(file).stat().st_size for file in files]
+    shares = [number * before // sum(sizes) for before in accumulate([0, *sizes[:-1]])]
+    for part in range(number):
+        chosen = [file for file, share in zip(files, shares, strict=True) if share == part]
+        yield Pass(f"{title}, {part + 1} of {number}", select, chosen, servers)
+
+
+def files_in(*paths: str) -> list[str]:
+    """The files of tests that are, or lie in, these paths."""
+    folders = [ROOT / path for path in paths]
+    return [
+        str(file)
+        for folder in folders
+        for file in (sorted(folder.rglob("test_*.py")) if folder.is_dir() else [folder])
+    ]
+
+
+def marked(mark: str, *, without: str = "") -> list[str]:
     """The files with tests that have a mark: collecting all the others takes ten seconds."""
-    files = sorted((ROOT / folder).rglob("test_*.py"))
-    found = [file for file in files if f"pytest.mark.{mark}" in file.read_text("utf-8")]
-    return [str(file) for file in found if file.name != without]
+    found = [file for file in files_in("tests") if f"pytest.mark.{mark}" in Path(file).read_text()]
+    return [file for file in found if Path(file).name != without]
 
 
 def end_to_end(*, without: str) -> list[str]:
@@ -115,34 +152,19 @@ def on_postgres() -> str:
     return every if "--all" in sys.argv else f"{every} and not computed"
 
 
-def on_sqlite() -> Sequence[str]:
-    """The files with tests that need SQLite or may differ there.
+def on_sqlite() -> list[str]:
+    """The files with tests that may differ on SQLite; with --all also some others."""
+    return files_in(*DIFFERS_ON_SQLITE, *(ALSO_ON_SQLITE if "--all" in sys.argv else ()))
 
-    With --all also some others, and without it those that only compute.
+
+def only_on_sqlite() -> tuple[str, list[str]]:
+    """The marks of tests that do not run on PostgreSQL, and the other files that have such tests.
+
+    With --all, what only computes does.
     """
-    more = ALSO_ON_SQLITE if "--all" in sys.argv else marked("computed")
-    return [*DIFFERS_ON_SQLITE, *marked("sqlite"), *more]
-
-
-def prepare() -> None:
-    """What workers would otherwise each do for themselves, done while PostgreSQL makes its tables.
-
-    On a new clone pytest rewrites and compiles every file of tests; SQLite needs tables as well.
-    """
-    environment = {name: value for name, value in os.environ.items() if name not in UNSET}
-    collect = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
-    with tempfile.TemporaryDirectory() as folder, open(os.devnull, "wb") as nothing:
-        compiling = None
-        if not any((ROOT / "tests" / "__pycache__").glob("test_*-pytest-*.pyc")):
-            compiling = subprocess.Popen(collect, env=environment, stdout=nothing, stderr=nothing)
-        copy_migrated(Path(folder))
-        if compiling:
-            compiling.wait()
-
-
-def _write(output: IO[bytes] | None, text: str) -> None:
-    (output or sys.stdout.buffer).write(text.encode())
-    (output or sys.stdout.buffer).flush()
+    marks = ["sqlite", "browser"] if "--all" in sys.argv else ["sqlite", "browser", "computed"]
+    files = {file for mark in marks for file in marked(mark)} - set(on_sqlite())
+    return " or ".join(marks), sorted(files)
 
 
 def next_redis_database(url: str) -> str:
@@ -152,53 +174,49 @@ def next_redis_database(url: str) -> str:
     return urlunsplit(parts._replace(path=f"/{number - 1 if number else 1}"))
 
 
+def passes(browser: dict[str, str], servers: dict[str, str]) -> list[Pass]:
+    """Those that take longest or wait most come first, so that all end together."""
+    apart = servers | {"CELERY_BROKER_URL": next_redis_database(servers["CELERY_BROKER_URL"])}
+    marks, only = only_on_sqlite()
+    postgres_files = [file for file in files_in("tests") if "/browser/" not in file]
+    return [
+        Pass(
+            "SQLite, end to end",
+            "not postgres and e2e",
+            end_to_end(without="test_whole_job.py"),
+            browser,
+        ),
+        Pass(
+            "PostgreSQL and Redis, end to end",
+            "not sqlite and e2e",
+            end_to_end(without="test_demo.py"),
+            apart,
+        ),
+        *in_parts("SQLite", "not postgres and not e2e", on_sqlite(), AT_ONCE, browser),
+        *in_parts("Only on SQLite", f"({marks}) and not e2e", only, AT_ONCE, browser),
+        *in_parts("PostgreSQL and Redis", on_postgres(), postgres_files, 2 * AT_ONCE, servers),
+        Pass("Examples in the code", "not e2e", EXAMPLES, browser),
+    ]
+
+
 def main() -> int:
     # Who stops a run, stops its servers, which then delete their folders.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         browser = {"CHROMIUM": chromium()}
-        with ThreadPoolExecutor(1) as meanwhile, ExitStack() as started:
-            preparing = meanwhile.submit(prepare)
+        with (
+            ThreadPoolExecutor(AT_ONCE) as at_once,
+            ExitStack() as started,
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            # SQLite gets its tables meanwhile; every pass copies them.
+            preparing = at_once.submit(copy_migrated, Path(folder))
             database = started.enter_context(postgres())
             broker = started.enter_context(redis_broker())
-            migrated = started.enter_context(migrated_postgres(database))
-            preparing.result()
             servers = {"DATABASE_URL": database, "CELERY_BROKER_URL": broker, **browser}
-            servers[TEMPLATE] = migrated
-            apart = servers | {"CELERY_BROKER_URL": next_redis_database(broker)}
-            first = Pass(
-                "PostgreSQL and Redis",
-                on_postgres(),
-                parallel=PARALLEL,
-                servers=servers,
-            )
-            second = [
-                Pass(
-                    "SQLite, end to end",
-                    "not postgres and e2e",
-                    end_to_end(without="test_whole_job.py"),
-                    servers=browser,
-                ),
-                Pass(
-                    "PostgreSQL and Redis, end to end",
-                    "not sqlite and e2e",
-                    end_to_end(without="test_demo.py"),
-                    servers=apart,
-                ),
-                Pass(
-                    "SQLite",
-                    "not postgres and not e2e",
-                    [*on_sqlite(), *marked("browser", "tests/extras")],
-                    parallel=PARALLEL,
-                    servers=browser,
-                ),
-            ]
-            # The second lane's lines come after those of the first, never between them.
-            with tempfile.TemporaryFile() as output, ThreadPoolExecutor(1) as lane:
-                other = lane.submit(lambda: [one.run(output) for one in second])
-                results = [first.run(), *other.result()]
-                output.seek(0)
-                shutil.copyfileobj(output, sys.stdout.buffer)
+            servers[TEMPLATE] = started.enter_context(migrated_postgres(database))
+            preparing.result()
+            results = list(at_once.map(Pass.run, passes(browser, servers)))
     except NoServer as error:
         sys.stderr.write(f"{error}\n")
         return 2

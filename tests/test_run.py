@@ -5,12 +5,23 @@ from types import FunctionType
 
 import pytest
 
-from tests.run import Pass, end_to_end, marked, on_postgres, on_sqlite
+from tests.run import (
+    Pass,
+    end_to_end,
+    files_in,
+    in_parts,
+    marked,
+    on_postgres,
+    on_sqlite,
+    only_on_sqlite,
+)
 from tests.sampling import some
 
 
 @pytest.mark.parametrize(("code", "passes"), [("assert 1", True), ("assert not 1", False)])
-def test_a_pass_says_whether_all_its_tests_passed(code, passes, tmp_path: Path, monkeypatch):
+def test_a_pass_says_whether_all_its_tests_passed(
+    code, passes, tmp_path: Path, monkeypatch, capfdbinary
+):
     monkeypatch.setattr("sys.argv", ["tests.run"])
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # They take most of the time.
@@ -18,13 +29,22 @@ def test_a_pass_says_whether_all_its_tests_passed(code, passes, tmp_path: Path, 
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     chosen = (str(tmp_path), f"--rootdir={tmp_path}", "-c", str(tmp_path / "pytest.ini"))
 
-    with (tmp_path / "output").open("w+b") as output:
-        result = Pass("These", "not slow", chosen).run(output)
-        output.seek(0)
-        printed = output.read().decode()
+    result = Pass("These", "not slow", chosen).run()
 
+    printed = capfdbinary.readouterr().out
     assert result == passes
-    assert printed.count("1 passed" if passes else "1 failed") == 1
+    assert printed.count(b"1 passed" if passes else b"1 failed") == 1
+    assert b"=== These: " in printed
+
+
+def test_every_file_is_in_one_of_the_parts():
+    files = files_in("tests/judging", "tests/test_run.py")
+
+    parts = list(in_parts("These", "not slow", files, 3, {}))
+
+    assert [file for part in parts for file in part.arguments] == files
+    assert len(parts) == 3
+    assert all(part.arguments for part in parts)
 
 
 def test_the_files_of_the_end_to_end_lane_are_those_with_the_marker():
@@ -45,22 +65,17 @@ def test_of_two_whole_ways_each_database_has_one_and_with_all_both(monkeypatch):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--all"]])
-def test_tests_that_need_sqlite_are_in_its_lane(arguments, monkeypatch):
+def test_what_does_not_run_on_postgresql_runs_on_sqlite(arguments, monkeypatch):
     monkeypatch.setattr("sys.argv", ["tests.run", *arguments])
 
-    assert {Path(file).resolve() for file in marked("sqlite")} <= {
-        Path(file).resolve() for file in on_sqlite()
+    marks, files = only_on_sqlite()
+
+    left_out = {
+        mark for mark in ("sqlite", "browser", "computed") if f"not {mark}" in on_postgres()
     }
-
-
-def test_what_only_computes_runs_on_sqlite_and_with_all_on_postgresql(monkeypatch):
-    monkeypatch.setattr("sys.argv", ["tests.run"])
-    assert on_postgres().endswith("and not computed")
-    assert any(name.endswith("test_headline.py") for name in on_sqlite())
-
-    monkeypatch.setattr("sys.argv", ["tests.run", "--all"])
-    assert "computed" not in on_postgres()
-    assert not any(name.endswith("test_headline.py") for name in on_sqlite())
+    assert left_out == set(marks.split(" or "))
+    assert ("computed" in left_out) == (not arguments)
+    assert {file for mark in left_out for file in marked(mark)} <= {*files, *on_sqlite()}
 
 
 def test_some_cases_of_a_list_keep_their_order_and_are_always_the_same(monkeypatch):
