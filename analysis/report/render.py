@@ -71,7 +71,6 @@ DETAILS = (
     "table_b_single",
     "difference_intervals",
     "by_band",
-    "certainty_by_item",
     "certainty_measures",
     "bands",
     "agreement_matrix*",

@@ -73,13 +73,7 @@ from .certainty.high_sets import (
     HighSets,
     compare_high_sets,
 )
-from .certainty.human_llm import (
-    CertaintyDistributions,
-    CertaintyPairs,
-    compare_certainty,
-    compare_certainty_distributions,
-    general_spearman,
-)
+from .certainty.human_llm import general_spearman
 from .certainty.risk_coverage import (
     RiskCoverage,
     ThresholdCheck,
@@ -234,8 +228,6 @@ __all__ = [
     "Brier",
     "Calibration",
     "CalibrationBin",
-    "CertaintyDistributions",
-    "CertaintyPairs",
     "Change",
     "ClassAgreement",
     "DifferenceBounds",
@@ -300,8 +292,6 @@ __all__ = [
     "check_threshold",
     "class_agreement",
     "cohen_kappa",
-    "compare_certainty",
-    "compare_certainty_distributions",
     "compare_groups",
     "compare_high_sets",
     "count_pairs",

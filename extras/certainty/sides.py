@@ -98,7 +98,7 @@ class LikeForLikeSection(Section):
 
     name = "like_for_like"
     analyses = (Analysis("certainty_beside", tables=("like_for_like",)),)
-    shows = ("like_for_like", "certainty_by_item", "by_band")
+    shows = ("like_for_like", "by_band")
     keys = """
 like_for_like | object | Single answers and majorities of both sides, like with like.
 votes_per_item | count | Judgments of an item that make a majority.

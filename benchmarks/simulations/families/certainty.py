@@ -4,8 +4,9 @@ from functools import partial
 
 import numpy as np
 
-from analysis.stats import Sharing, compare_certainty, general_spearman
+from analysis.stats import Sharing, general_spearman
 from benchmarks.simulations.promises import Counts, MethodCheck, compared, covers, errs
+from extras.certainty.stats import compare_certainty
 
 
 def ranks(rng: np.random.Generator, counts: Counts, *, rho: float) -> None:

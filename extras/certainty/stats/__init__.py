@@ -19,9 +19,17 @@ from extras.certainty.stats.like_for_like import (
     like_for_like,
     matched_accuracy,
 )
+from extras.certainty.stats.people_and_model import (
+    CertaintyDistributions,
+    CertaintyPairs,
+    compare_certainty,
+    compare_certainty_distributions,
+)
 from extras.certainty.stats.sweep import ThresholdPoint, threshold_sweep, unreachable_thresholds
 
 __all__ = [
+    "CertaintyDistributions",
+    "CertaintyPairs",
     "CoverageStep",
     "GeneralQuality",
     "HeldOutThreshold",
@@ -29,6 +37,8 @@ __all__ = [
     "PanelSide",
     "ThresholdPoint",
     "TrustedCoverage",
+    "compare_certainty",
+    "compare_certainty_distributions",
     "coverage_steps",
     "folds_by_key",
     "general_quality",

@@ -13,8 +13,6 @@ from analysis.stats import (
     answer_accuracy,
     brier_score,
     calibration_error,
-    compare_certainty,
-    compare_certainty_distributions,
     compare_groups,
     difference_bounds,
     errors_by_group,
@@ -85,8 +83,6 @@ REFUSED = [
     (lambda: calibration_error([80], [1], binning="quantile"), "binning"),
     (lambda: calibration_error([80], [1], scale="log"), "scale"),
     (lambda: calibration_error([80], [1], n_bins=0), "n_bins"),
-    (lambda: compare_certainty([80], [80, 90]), "differ in length"),
-    (lambda: compare_certainty_distributions([101], [80]), "between 0 and 100"),
     (lambda: equivalence(PairedCounts(b=1, c=1, n=10), margin=0), "margin"),
     (lambda: equivalence(PairedCounts(b=1, c=1, n=10), alpha=0.5), "alpha"),
     (

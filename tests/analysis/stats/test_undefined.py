@@ -177,12 +177,6 @@ STATISTICS = {
     "discrimination": lambda s: stats.discrimination(s.certainty, s.model_right, min_each=1),
     "risk_coverage": lambda s: stats.risk_coverage(s.certainty, s.model_right),
     "check_threshold": lambda s: stats.check_threshold(s.certainty, s.model_right, 80),
-    "compare_certainty": lambda s: stats.compare_certainty(
-        stats.majority_vote(s.votes).certainty, s.certainty
-    ),
-    "certainty_distributions": lambda s: stats.compare_certainty_distributions(
-        s.votes.certainty, s.certainty
-    ),
     "high_sets": lambda s: stats.compare_high_sets(
         stats.majority_vote(s.votes).certainty,
         s.people_right,

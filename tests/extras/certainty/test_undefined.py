@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from analysis.stats import majority_vote
 from extras.certainty.stats import (
+    compare_certainty,
+    compare_certainty_distributions,
     folds_by_key,
     held_out_threshold,
     like_for_like,
@@ -15,6 +18,10 @@ from tests.analysis.stats.test_undefined import check, rng, studies
 from tests.sampling import examples
 
 STATISTICS = {
+    "compare_certainty": lambda s: compare_certainty(majority_vote(s.votes).certainty, s.certainty),
+    "certainty_distributions": lambda s: compare_certainty_distributions(
+        s.votes.certainty, s.certainty
+    ),
     "threshold_sweep": lambda s: threshold_sweep(
         s.certainty, s.model_right, rng=rng(), n_draws=20, min_n=2
     ),
@@ -36,6 +43,8 @@ def test_every_result_is_a_finite_number_or_has_a_reason(name, study):
 
 
 REFUSED = [
+    (lambda: compare_certainty([80], [80, 90]), "differ in length"),
+    (lambda: compare_certainty_distributions([101], [80]), "between 0 and 100"),
     (
         lambda: matched_accuracy(
             [90], [1], {"item": [0]}, reference_high=[1], reference_clusters={"person": [0]}

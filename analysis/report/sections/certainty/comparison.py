@@ -14,68 +14,45 @@ from analysis.report.tables import (
     Table,
     TableColumn,
     as_best,
-    table_of_entries,
     without_interval,
 )
-from analysis.report.words import named_entries, run_names
+from analysis.report.words import run_names
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.certainty.high_sets import HighSets as ComparedSets
 from analysis.stats.certainty.high_sets import compare_high_sets
-from analysis.stats.certainty.human_llm import (
-    compare_certainty,
-    compare_certainty_distributions,
-    general_spearman,
-)
+from analysis.stats.certainty.human_llm import general_spearman
 from analysis.stats.comparison.general_difference import detectable_difference
 from analysis.stats.core.multiplicity import holm, left_by_holm
+from analysis.stats.core.results import Reason
+
+# With fewer answers or items, neither a correlation nor a mean says anything.
+MIN_PAIRS = 3
 
 
 def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> Json:
-    """Compare certainty item by item, and as distributions."""
-    people, votes = study.people, study.votes
-    pairs = compare_certainty(people.certainty, judge.certainty)
-    # Distributions use single answers, because a mean of three annotators varies less than one
-    # reply.
-    spread = compare_certainty_distributions(votes.certainty, run.judgments.certainty)
-    out: Json = {"items": pairs.n, "answers": spread.n_human, "judgments": spread.n_model}
-    for key in ("pearson", "spearman", "kendall", "concordance"):
-        put(out, key, number(getattr(pairs, key)), pairs.correlation_reason)
-    reason = pairs.correlation_reason or ("too_few_items" if pairs.n < 10 else "no_variation")
-    put_interval(out, "spearman_ci", pairs.spearman_interval, reason)
-    general = general_spearman(people.certainty, judge.certainty, study.shared.items)
-    without = general.interval_reason or general.reason
-    put_interval(out, "spearman_general_ci", general.interval, without)
-    put(out, "mean_difference", number(pairs.mean_difference), pairs.reason)
-    put(out, "wilcoxon_p", number(pairs.wilcoxon_p), pairs.wilcoxon_reason)
-    for key in ("ks", "ks_p", "wasserstein", "human_mean", "model_mean", "human_sd", "model_sd"):
-        put(out, key, number(getattr(spread, key)), spread.reason)
+    """Whether the certainties rise together item by item, and the means of single answers.
+
+    A mean of three annotators varies less than one reply, so means are of single answers.
+    """
+    theirs, own = study.people.certainty, judge.certainty
+    both = ~np.isnan(theirs) & ~np.isnan(own)
+    n, few = int(both.sum()), int(both.sum()) < MIN_PAIRS
+    general = general_spearman(theirs, own, study.shared.items)
+    value = None if few else general.value
+    reason: Reason | None = "too_few_items" if few else general.reason
+    out: Json = {"items": n}
+    put(out, "spearman", number(value), reason)
+    without = reason or general.interval_reason
+    put_interval(out, "spearman_general_ci", None if few else general.interval, without)
+    mean = None if few else float((own - theirs)[both].mean())
+    put(out, "mean_difference", number(mean), "too_few_items")
+    sides = {"human": study.votes.certainty, "model": run.judgments.certainty}
+    stated = {key: side[~np.isnan(side)] for key, side in sides.items()}
+    out |= {"answers": stated["human"].size, "judgments": stated["model"].size}
+    enough = min(side.size for side in stated.values()) >= MIN_PAIRS
+    for key, side in stated.items():
+        put(out, f"{key}_mean", number(float(side.mean())) if enough else None, "too_few_items")
     return out
-
-
-def item_by_item(report: ReportJson) -> Table:
-    entries = [(name, versus["certainty"]) for name, versus in named_entries(report, "comparison")]
-    return table_of_entries(
-        "certainty_by_item",
-        "Certainty of judge and people, item by item and as distributions",
-        [(name, found) for name, found in entries if found["items"] and found["judgments"]],
-        [
-            ("Items", "count", "items"),
-            ("Pearson", "decimal", "pearson", "Correlation over items"),
-            ("Spearman", "decimal", "spearman", "Correlation over items"),
-            ("Kendall", "decimal", "kendall", "Correlation over items"),
-            ("Lin", "decimal", "concordance", "Correlation over items"),
-            ("mean", "number", "mean_difference", "Judge minus majority"),
-            ("Wilcoxon p", "p", "wilcoxon_p", "Judge minus majority"),
-            ("people", "number", "human_mean", "Mean of single answers"),
-            ("judge", "number", "model_mean", "Mean of single answers"),
-            ("KS", "decimal", "ks", "Distance of distributions"),
-            ("points", "number", "wasserstein", "Distance of distributions"),
-        ],
-        "Item by item, the majority's certainty is the mean of those who gave its answer; "
-        "distributions are of single answers. Lin's concordance falls if one side is more "
-        "certain throughout; the other three ignore that. Wilcoxon's test leaves out items on "
-        "which both are equally certain.",
-    )
 
 
 class CertaintyComparison(Section):
@@ -85,22 +62,18 @@ class CertaintyComparison(Section):
     analyses = (
         Analysis(
             "certainty_beside",
-            tables=("high_sets", "certainty_by_item", "by_band"),
+            tables=("high_sets", "by_band"),
             paths=("certainty_headline", "comparison.*.certainty", "comparison.*.by_band"),
             uses=("threshold", "resamples"),
             main=("comparison.*.certainty.mean_difference",),
         ),
     )
-    sources = (NumberSource("comparison.*.certainty", "certainty_by_item", RUN),)
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {
             "comparison": [{"certainty": compared_certainty(study, *run)} for run in runs],
         }
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield item_by_item(report)
 
 
 def _high_sets(sets: ComparedSets) -> Json:

@@ -115,13 +115,10 @@ def _more_certain(report: ReportJson, name: Name, found: ReportJson, path: str) 
         "human.answers",
     )
     return say(
-        "Mean certainty: {model} in {model.some} by {name}, {human} in {human.some} by people "
-        "(distance of the distributions {distance} points, KS {ks}).",
+        "Mean certainty: {model} in {model.some} by {name}, {human} in {human.some} by people.",
         name=name,
         model=Quantity("certainty", replies, found["model_mean"], f"{path}.model_mean"),
         human=Quantity("certainty", answers, found["human_mean"], f"{path}.human_mean"),
-        distance=Quantity("number", replies, found["wasserstein"], f"{path}.wasserstein"),
-        ks=Quantity("coefficient", replies, found["ks"], f"{path}.ks"),
     )
 
 

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats import compare_certainty, compare_certainty_distributions
+from extras.certainty.stats import compare_certainty, compare_certainty_distributions
+from tests.analysis.builders import random_study
+from tests.analysis.partial import report_of
 from tests.analysis.stats.reference import vector
 
 CASE = vector("certainty_human_llm_150")
@@ -73,3 +75,19 @@ def test_wilcoxon_is_scipys_for_few_items_with_ties_and_equal_pairs(n):
     expected = stats.wilcoxon(model - human).pvalue
 
     assert compare_certainty(human, model).wilcoxon_p == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.django_db
+@pytest.mark.computed
+def test_the_report_has_the_numbers_that_scipy_has():
+    report = report_of(random_study(4, n_items=60, n_raters=12))
+
+    certainty = report["comparison"][0]["certainty"]
+    pairs = [
+        (one["people"]["certainty"], one["judges"][0]["certainty"])
+        for one in report["items"]
+        if None not in (one["people"]["certainty"], one["judges"][0]["certainty"])
+    ]
+    assert certainty["items"] == len(pairs)
+    assert certainty["pearson"] == pytest.approx(stats.pearsonr(*zip(*pairs, strict=True))[0])
+    assert certainty["wasserstein"] > 0
