@@ -8,12 +8,14 @@ import numpy as np
 
 from analysis.data.arrays import MISSING, RunData
 from analysis.data.verdicts import Ints
+from analysis.report.quantities import Name, Population, Quantity, Slot, Text, Words, clause
 from analysis.report.report_json import Json, number, put, tested
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
-from analysis.report.sentences import DETECTABLE, holds, level_of
+from analysis.report.sentences import DETECTABLE
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import points, points_range, reason, run_name
+from analysis.report.tested import ReportedTest
+from analysis.report.words import run_name
 from analysis.stats.comparison.general_difference import (
     GeneralDifference,
     detectable_difference,
@@ -422,27 +424,37 @@ class ArmsSection(Section):
                 yield beliefs_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        for who, entry in _labelled(report) if self.is_needed(report) else ():
-            for each in entry["differences"]:
-                yield Sentence.of("finding", _in_words(report, who, each))
+        for side, (who, entry) in enumerate(_labelled(report) if self.is_needed(report) else ()):
+            has_people = len(_labelled(report)) > len(report["arms"]["judges"])
+            path = "people" if who == "people" else f"judges.{side - has_people}"
+            for place, each in enumerate(entry["differences"]):
+                words = _in_words(report, who, each, f"arms.{path}.differences.{place}")
+                yield Sentence("finding", words)
 
 
-def _in_words(report: ReportJson, who: str, entry: ReportJson) -> str:
-    one, other = NAMES[entry["one"]], NAMES[entry["other"]]
-    both = _words(entry["one"], entry["other"])
-    verb = "are" if who == "people" else "is"
-    if entry["value"] is None:
-        why = reason(entry["value_reason"])
-        return f"{_named(who)}, {both}: not known ({why})."
-    size = f"{points(entry['value'])} points"
-    if entry["ci"] is None:
-        why = reason(entry["ci_reason"])
-        return f"{_named(who)}, {both}: {size}, without an interval ({why})."
-    size += f", 95 % CI {points_range(entry['ci'])}"
-    if holds(entry, level_of(report, KIND), "p_holm"):
-        more = "more" if entry["value"] > 0 else "less"
-        return f"{_named(who)} {verb} right {more} often {one} than {other} ({size})."
-    return f"Whether {who} {verb} right more often {one} than {other} is not shown ({size})."
+def _in_words(report: ReportJson, who: str, entry: ReportJson, path: str) -> Text:
+    of = Population(
+        "item",
+        f"that {who} answered both {NAMES[entry['one']]} and {NAMES[entry['other']]}",
+        entry["n"],
+        report["arms"]["items"],
+        f"{path}.n",
+        "arms.items",
+    )
+    detectable = None
+    if entry["detectable"] is not None:
+        detectable = Quantity("size", of, entry["detectable"], f"{path}.detectable")
+    test = ReportedTest.at(report, KIND, entry, path, of, detectable=detectable)
+    arms: dict[str, Slot] = {
+        "who": Words(who) if who == "people" else Name(who),
+        "verb": Words("are" if who == "people" else "is"),
+        "one": Words(NAMES[entry["one"]]),
+        "other": Words(NAMES[entry["other"]]),
+    }
+    more = clause("{who} {verb} right more often {one} than {other}", **arms)
+    less = clause("{who} {verb} right less often {one} than {other}", **arms)
+    whether = clause("{who} {verb} right more or less often {one} than {other}", **arms)
+    return test.sentence(more, less, whether=whether)
 
 
 CHAPTER = ArmsSection()

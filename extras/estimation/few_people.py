@@ -9,12 +9,21 @@ import numpy as np
 from analysis.data.arrays import TIE, Floats, RunData
 from analysis.data.dataset import Draw
 from analysis.data.verdicts import Ints, Verdicts, agreement_certainty, probability_certainty
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    Slot,
+    Words,
+    clause,
+    say,
+)
 from analysis.report.report_json import Json, estimate, number, put
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sentences import fill, shown
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import percent, percent_range, run_name
+from analysis.report.words import run_name
 from analysis.stats.systems.win_rates import margins
 from extras.estimation.items import SystemsOfItems
 from extras.estimation.stats.calibrated import CalibratedMean, calibrated_mean, weighted_mean
@@ -289,38 +298,38 @@ oracle_share | share | Share of the variance that comes from calibrating.
         entry = found["judges"][judge]
         each = entry["estimates"][place]
         path = f"estimation.judges.{judge}.estimates.{place}"
-        values = {
-            "judge": run_name(entry, found["judges"]),
-            "who": fill(
-                "both judge and people decided {n} of them"
-                if each["against"] == PEOPLE
-                else "own answers are known for {n} of them",
-                n=shown(f"{each['answered']:,}", f"{path}.answered"),
-            ),
-            "items": shown(f"{each['items']:,}", f"{path}.items"),
-            "share": shown(percent(each["powered"]["value"]), f"{path}.powered.value"),
-            "ends": shown(percent_range(each["powered"]["ci"]), f"{path}.powered.ci"),
-            "saved": shown(f"{round(max(each['saved'], 0)):,}", f"{path}.saved"),
+        judged = Population("item", n=each["items"], path=f"{path}.items")
+        interval = QuantityInterval.at(each["powered"], "ci", f"{path}.powered")
+        share, place = each["powered"]["value"], f"{path}.powered.value"
+        answered = Quantity("count", judged, each["answered"], f"{path}.answered")
+        who = "own answers are known for {n} of them"
+        if each["against"] == PEOPLE:
+            who = "both judge and people decided {n} of them"
+        slots: dict[str, Slot] = {
+            "judge": Name(run_name(entry, found["judges"])),
+            "who": clause(who, n=answered),
+            "items": judged,
+            "share": Quantity("rate", judged, share, place, interval),
+            "others": Words(WORDS[each["against"]]),
         }
         form = (
-            "{judge} judged {items} items; {who}. "
-            "Estimated for all of them, it agrees with "
-            f"{WORDS[each['against']]} on {{share}} (95 % CI {{ends}}). "
+            "{judge} judged {items}; {who}. Estimated for all of them, it agrees with {others} on "
+            "{share} ({share.interval}). "
         )
         if each["what"] == "wins":
             form = (
-                "{judge} judged {items} items of {system}; {who}. "
-                f"Estimated for all of them, {{system}} wins by {WORDS[each['against']]} "
-                "in {share} (95 % CI {ends}). "
+                "{judge} judged {items} of {system}; {who}. Estimated for all of them, {system} "
+                "wins by {others} in {share} ({share.interval}). "
             )
-            values["system"] = each["system"]
+            slots["system"] = Name(each["system"])
         if round(each["saved"]) > 0:
             form += (
                 "Without the judge, an equally narrow interval needs {saved} more answered items."
             )
+            slots["saved"] = Quantity("count", judged, round(each["saved"]), f"{path}.saved")
         else:
             form += "The judge does not make the interval narrower than answers alone would."
-        yield Sentence("finding", fill(form, **values))
+        yield Sentence("finding", say(form, **slots))
 
 
 def _best(found: ReportJson) -> tuple[int, int] | None:

@@ -7,11 +7,12 @@ import numpy as np
 
 from analysis.data.arrays import MISSING
 from analysis.data.verdicts import Ints
+from analysis.report.quantities import Name, Population, Quantity, Slot, Text, Words, bare, say
 from analysis.report.report_json import Json, number, put, put_estimate
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import percent, reason, run_name
+from analysis.report.words import reason, run_name
 from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.systems.ranking import ranking_agreement
@@ -326,42 +327,60 @@ judge_top | list | Systems at the judge's top.
         others = IN_SENTENCES[which]
         known = [(who, each) for who, each in ranked if each["same_top"] is not None]
         if known:
-            yield Sentence.of("finding", _finding(known, others))
+            yield Sentence("finding", _finding(known, Words(others)))
         else:
             why = reason(ranked[0][1]["same_top_reason"])
             words = f"Systems: rankings by judges and by {others} are not compared: {why}."
             yield Sentence.of("missing", words)
         for who, each in judges:
             if "accepted" in each:
-                yield Sentence.of("finding", _among_accepted(who, each["accepted"], which))
+                yield Sentence("finding", _among_accepted(who, each["accepted"], which))
 
 
-def _among_accepted(who: str, accepted: ReportJson, which: str) -> str:
+def _among_accepted(who: str, accepted: ReportJson, which: str) -> Text:
     """How often judge and people have the same ranking, where the judge is sure."""
-    ranking, others = accepted["against"][which]["ranking"], IN_SENTENCES[which]
-    on = f"On the {ranking['n']:,} items that both decided at a certainty of {who} of at least"
-    on += f" {accepted['threshold']:.0f}"
+    ranking = accepted["against"][which]["ranking"]
+    of = Population("item", n=ranking["n"])
+    slots: dict[str, Slot] = {
+        "of": of,
+        "who": Name(who),
+        "others": Words(IN_SENTENCES[which]),
+        "t": Quantity("certainty", None, accepted["threshold"]),
+    }
+    on = "On the {of} that both decided at a certainty of {who} of at least {t}, the "
     if ranking["same_top"] is None:
-        return f"{on}, the ranking cannot be compared: {reason(ranking['same_top_reason'])}."
-    return (
-        f"{on}, the first places by that run and by {others} are the same in "
-        f"{percent(ranking['same_top'])} of resamples, the whole order in "
-        f"{percent(ranking['same_order'])}."
+        why = bare(reason(ranking["same_top_reason"]))
+        return say(f"{on}ranking cannot be compared: {{why}}.", why=why, **slots)
+    return say(
+        f"{on}first places by that run and by {{others}} are the same in {{top}} of resamples, the "
+        "whole order in {order}.",
+        top=Quantity("rate", of, ranking["same_top"]),
+        order=Quantity("rate", of, ranking["same_order"]),
+        **slots,
     )
 
 
-def _finding(known: Sequence[tuple[str, ReportJson]], others: str) -> str:
+def _finding(known: Sequence[tuple[str, ReportJson]], others: Words) -> Text:
     """How often both rankings have the same first place. Which system is first is not a finding."""
+    shares = [
+        Quantity("rate", Population("item", n=ranking["n"]), ranking["same_top"])
+        for _, ranking in known
+    ]
     if len(known) == 1:
-        [(who, ranking)] = known
-        return (
-            f"On the {ranking['n']:,} items that both decided, the first places by {who} and by "
-            f"{others} are the same in {percent(ranking['same_top'])} of resamples."
+        return say(
+            "On the {x.of} that both decided, the first places by {who} and by {others} are the "
+            "same in {x} of resamples.",
+            who=Name(known[0][0]),
+            others=others,
+            x=shares[0],
         )
-    shares = [ranking["same_top"] for _, ranking in known]
-    return (
-        f"The first places by each of {len(known)} runs and by {others}, on the items that both "
-        f"decided, are the same in {percent(min(shares))} to {percent(max(shares))} of resamples."
+    return say(
+        "The first places by each of {n} and by {others}, on the items that both decided, are the "
+        "same in {low} (on {low.of}) to {high} (on {high.of}) of resamples.",
+        n=Population("run", n=len(known)),
+        others=others,
+        low=min(shares, key=lambda share: share.value),
+        high=max(shares, key=lambda share: share.value),
     )
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from analysis.report.quantities import Name, Population, Quantity, Text, clause, say
 from analysis.report.report_json import Json
+from analysis.report.results import Finding, items
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import decimal, decimal_range, percent, points, points_range, run_name
+from analysis.report.tested import ReportedTest
+from analysis.report.words import run_name
 from extras.graded.measures import STRENGTHS, graded
 from extras.graded.strong_and_slight import (
     ONE,
@@ -251,73 +253,79 @@ class GradedSection(Section):
     def caveat(self, report: ReportJson) -> str:
         """A judge whose scores are higher or lower than people's, which agreement hardly shows."""
         scores = report.get("graded", {}).get("scores", {"judges": ()})
-        return next((words for words, is_apart in _levels(report, scores) if is_apart), "")
+        return next((str(words) for words, is_apart in _levels(report, scores) if is_apart), "")
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         found = report.get("graded", {})
         for words in (
             *(_of_strength(report) if "strength" in found else ()),
             *(_of_scores(report) if "scores" in found else ()),
-        ):
-            yield Sentence.of("finding", words)
-        for text in (
             *(strength_sentences(report) if "strength" in found else ()),
             *(one_annotator_sentences(report) if "one" in found else ()),
         ):
-            yield Sentence("finding", text)
+            yield Sentence("finding", words)
         if "reasons" in found:
-            n, answers = found["reasons"], found["answers"]
-            words = f"People gave a reason for {n:,} of {answers:,} answers."
-            yield Sentence.of("finding", words)
+            answers = Population("answer", n=found["answers"], path="graded.answers")
+            n = Quantity("count", answers, found["reasons"], "graded.reasons")
+            yield Sentence("finding", say("People gave a reason for {n} of {n.of}.", n=n))
 
 
 def _adjusted(judges: Sequence[Json]) -> list[float | None]:
     return [each["difference"]["p_holm"] for each in judges]
 
 
-def _of_strength(report: ReportJson) -> Iterator[str]:
-    people = report["graded"]["strength"]["people"]
-    for name, kind, rises, falls, other in (
-        ("certainty", CERTAIN, "state a higher certainty", "state a lower certainty", "certainty"),
-        ("right", RIGHT, "are right more often", "are right less often", "being right"),
+def _answers(report: ReportJson, rule: str, n: int, path: str) -> Population:
+    return Population("answer", rule, n, report["graded"]["answers"], path, "graded.answers")
+
+
+def _of_strength(report: ReportJson) -> Iterator[Text]:
+    people, path = report["graded"]["strength"]["people"], "graded.strength.people"
+    for name, kind, known, ways in (
+        ("certainty", CERTAIN, "a certainty", "state a {} certainty"),
+        ("right", RIGHT, "a known right answer", "are right {} often"),
     ):
-        rank = people[name]
-        if rank["value"] is None:
-            continue
-        ends = f" (95 % CI {decimal_range(rank['ci'], 2)})" if rank["ci"] else ""
-        size = f"rank correlation {decimal(rank['value'], 2)}{ends}, within people"
-        if holds(rank, level_of(report, kind), "p"):
-            way = rises if rank["value"] > 0 else falls
-            yield f"People {way} where their preference is stronger: {size}."
-        else:
-            yield f"Strength of people’s preferences and {other}: {size}."
+        rank, at = people[name], f"{path}.{name}"
+        of = _answers(report, f"with a strength and {known}", rank["n"], f"{at}.n")
+        test = ReportedTest.at(report, kind, rank, at, of, unit="coefficient", p="p")
+        degrees = ("higher", "lower") if name == "certainty" else ("more", "less")
+        rises, falls = (
+            clause(f"people {ways.format(degree)} where their preference is stronger")
+            for degree in degrees
+        )
+        number = "rank correlation within people {x}"
+        yield test.sentence(rises, falls, whether=rises, number=number)
 
 
-def _of_scores(report: ReportJson) -> Iterator[str]:
-    scores = report["graded"]["scores"]
-    higher = scores["people"]["chosen_higher"]
+def _of_scores(report: ReportJson) -> Iterator[Text]:
+    scores, path = report["graded"]["scores"], "graded.scores.people"
+    people, higher = scores["people"], scores["people"]["chosen_higher"]
     if higher["value"] is not None:
-        yield (
-            f"People gave their choice the higher score in {percent(higher['value'])} of "
-            f"{higher['n']:,} answers, and both responses the same in "
-            f"{scores['people']['equal']:,}."
+        place = f"{path}.chosen_higher"
+        chose = _answers(report, "that chose a scored response", higher["n"], f"{place}.n")
+        scored = _answers(report, "with scores", people["n"], f"{path}.n")
+        yield say(
+            "People gave their choice the higher score in {x} of {x.of}, and both responses the "
+            "same in {equal} of {equal.of}.",
+            x=Quantity("share", chose, higher["value"], f"{place}.value"),
+            equal=Quantity("count", scored, people["equal"], f"{path}.equal"),
         )
     yield from (words for words, _ in _levels(report, scores))
 
 
-def _levels(report: ReportJson, scores: ReportJson) -> Iterator[tuple[str, bool]]:
+def _levels(report: ReportJson, scores: ReportJson) -> Iterator[tuple[Text, bool]]:
     """A sentence on each judge's level, and whether it is shown to differ from people's."""
-    for each in scores["judges"]:
-        level = each["level"]
-        if level["ci"] is None:
-            continue
-        name = run_name(each, scores["judges"])
-        size = f"{points(level['value'])} points of its scale ({points_range(level['ci'])})"
-        if holds(level, level_of(report, LEVEL), "p_holm"):
-            way = "higher" if level["value"] > 0 else "lower"
-            yield f"{name} gives {way} scores than people: {size}.", True
-        else:
-            yield f"Scores of {name} minus those of people: {size}.", False
+    for place, each in enumerate(scores["judges"]):
+        path = f"graded.scores.judges.{place}.level"
+        of = items(report, "with scores of both", each["level"]["n"], f"{path}.n")
+        test = ReportedTest.at(report, LEVEL, each["level"], path, of)
+        name = Name(run_name(each, scores["judges"]))
+        words = test.sentence(
+            clause("{name} gives higher scores than people", name=name),
+            clause("{name} gives lower scores than people", name=name),
+            whether=clause("{name} gives higher or lower scores than people", name=name),
+            number="{x} points of its scale",
+        )
+        yield words, test.finding is not Finding.OPEN
 
 
 CHAPTER = GradedSection()

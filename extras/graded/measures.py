@@ -61,7 +61,9 @@ def _strength(study: ReportedStudy, given: GradedAnswers) -> Json:
     entry["alpha"] = _alpha(study, counts, "ordinal", _STEPS)
     was_right = np.where(right >= 0, right.astype(np.float64), np.nan)
     for name, other in (("certainty", answers.certainty), ("right", was_right)):
-        entry[name] = tested(within_people(people.strength, other, answers.rater, sharing))
+        n_both = _n_both(people.strength, other)
+        rank = within_people(people.strength, other, answers.rater, sharing)
+        entry[name] = {"n": n_both} | tested(rank)
     of_people = means(answers.item, mine, n)
     judges = []
     for run in study.data.runs:
@@ -162,7 +164,7 @@ def _judge_scores(
     else:
         put(out, "kappa", None, "other_scale")
     out["margin"] = estimate(general_spearman(own, people, study.shared.items))
-    out["level"] = tested(level)
+    out["level"] = {"n": level.n} | tested(level)
     return out
 
 

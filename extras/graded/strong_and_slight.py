@@ -5,21 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.report.quantities import (
-    Name,
-    Population,
-    Quantity,
-    QuantityInterval,
-    Text,
-    Words,
-    clause,
-)
+from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause
 from analysis.report.report_json import Json, number, put, tested
-from analysis.report.results import Finding, TestResult
 from analysis.report.section import ReportJson
-from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
+from analysis.report.tested import ReportedTest
 from analysis.report.words import run_name
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.comparison.general_difference import general_difference
@@ -140,32 +131,29 @@ def strength_sentences(report: ReportJson) -> Iterator[Text]:
     judges = report["graded"]["strength"]["by_strength"]
     for n, judge in enumerate(judges):
         path = f"graded.strength.by_strength.{n}"
-        strong, slight = (
-            Population("item", rule, judge[key]["n"], path=f"{path}.{key}.n")
-            for rule, key in (
-                ("with a strong preference", "strong"),
-                ("with a slight preference", "slight"),
-            )
+        shares = {}
+        for key in ("strong", "slight"):
+            of = Population("item", f"with a {key} preference", judge[key]["n"])
+            if judge[key]["value"] is not None:
+                value = judge[key]["value"]
+                shares[key] = Quantity("share", of, value, f"{path}.{key}.value")
+        both = judge["strong"]["n"] + judge["slight"]["n"]
+        test = ReportedTest.at(
+            report,
+            STRONGER,
+            judge["difference"],
+            f"{path}.difference",
+            Population("item", "with a strength of people", both),
         )
-        both = Population("item", "with a strength of people", strong.n + slight.n)
-        result = _result(report, STRONGER, judge["difference"], f"{path}.difference", both)
-        if result is None:
-            continue
         who = Name(run_name(judge, judges))
         form = "{who} has the choice of people’s majority {way} often where people prefer strongly"
-        yield result.claim(
-            {
-                Finding.ABOVE: clause(form, who=who, way=Words("more")),
-                Finding.BELOW: clause(form, who=who, way=Words("less")),
-            },
+        yield test.sentence(
+            clause(form, who=who, way=Words("more")),
+            clause(form, who=who, way=Words("less")),
             whether=clause(form, who=who, way=Words("more or less")),
-            number=clause(
-                "{a} of {a.full} and {b} of {b.full}, a difference of {x} points over {x.full} "
-                "({x.interval})",
-                a=Quantity("share", strong, judge["strong"]["value"], f"{path}.strong.value"),
-                b=Quantity("share", slight, judge["slight"]["value"], f"{path}.slight.value"),
-                x=result.value,
-            ),
+            number="{strong} of {strong.full} and {slight} of {slight.full}, a difference of "
+            "{x} points",
+            **shares,
         )
 
 
@@ -173,36 +161,19 @@ def one_annotator_sentences(report: ReportJson) -> Iterator[Text]:
     judges = report["graded"]["one"]
     for n, judge in enumerate(judges):
         path = f"graded.one.{n}"
-        rule = "that the judge and the other annotators could both predict"
-        answers = Population("answer", rule, judge["by_judge"]["n"], path=f"{path}.by_judge.n")
-        result = _result(report, ONE, judge["difference"], f"{path}.difference", answers)
-        if result is None:
-            continue
+        of = Population("answer", n=judge["by_judge"]["n"], path=f"{path}.by_judge.n")
+        shares = {
+            key: Quantity("share", of, judge[key]["value"], f"{path}.{key}.value")
+            for key in ("by_judge", "by_others")
+            if of.n
+        }
+        test = ReportedTest.at(report, ONE, judge["difference"], f"{path}.difference", of)
         who = Name(run_name(judge, judges))
         form = "{who} predicts the answer of one annotator {way} than the other annotators do"
-        yield result.claim(
-            {
-                Finding.ABOVE: clause(form, who=who, way=Words("better")),
-                Finding.BELOW: clause(form, who=who, way=Words("worse")),
-            },
+        yield test.sentence(
+            clause(form, who=who, way=Words("better")),
+            clause(form, who=who, way=Words("worse")),
             whether=clause(form, who=who, way=Words("better or worse")),
-            number=clause(
-                "{a} and {b} of {a.some}, a difference of {x} points ({x.interval})",
-                a=Quantity("share", answers, judge["by_judge"]["value"], f"{path}.by_judge.value"),
-                b=Quantity(
-                    "share", answers, judge["by_others"]["value"], f"{path}.by_others.value"
-                ),
-                x=result.value,
-            ),
+            number="{by_judge} and {by_others}, a difference of {x} points",
+            **shares,
         )
-
-
-def _result(
-    report: ReportJson, kind: str, entry: Json, path: str, of: Population
-) -> TestResult | None:
-    """The test of a difference; None if there is no difference or no interval."""
-    if entry["value"] is None or entry["ci"] is None:
-        return None
-    interval = QuantityInterval.at(entry, "ci", path)
-    value = Quantity("points", of, entry["value"], f"{path}.value", interval)
-    return TestResult(value, holds(entry, level_of(report, kind), "p_holm"))

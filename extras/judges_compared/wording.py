@@ -6,13 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from analysis.report.quantities import (
+    Name,
+    Quantity,
+    Text,
+    Words,
+    capitalised,
+    clause,
+    say,
+)
 from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, ends, number, put, put_estimate
+from analysis.report.results import cannot_tell, items
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import number_of, p_value, percent, points, points_range
+from analysis.report.tested import ReportedTest
 from analysis.stats import block_difference
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.multiplicity import holm
@@ -332,18 +342,11 @@ usual_right | share | Accuracy of the run with the usual question, on the items 
             yield committed_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        for entry in report["committed"]:
-            if entry["difference"]["value"] is not None:
-                words = _committed(entry, level_of(report, COMMITTING))
-                yield Sentence.of("finding", words)
-        level = level_of(report, WORDING)
-        for entry in report["wording"]:
-            if (effect := _wording_effect(entry)) is not None and effect["share"] is not None:
-                yield Sentence.of(
-                    "finding",
-                    f"{_name(entry)}: from {percent(entry['low'])} to {percent(entry['high'])} "
-                    f"correct over the ways of asking. {_conclusion(effect, level)}",
-                )
+        for place, entry in enumerate(report["committed"]):
+            yield Sentence("finding", _committed(report, entry, f"committed.{place}"))
+        for place, entry in enumerate(report["wording"]):
+            if (words := _wording_effect(report, entry, f"wording.{place}")) is not None:
+                yield Sentence("finding", words)
             if not entry["fixed_beforehand"]:
                 yield Sentence.of(
                     "limit",
@@ -353,35 +356,52 @@ usual_right | share | Accuracy of the run with the usual question, on the items 
                 )
 
 
-def _committed(entry: Mapping[str, Any], level: float) -> str:
+def _committed(report: ReportJson, entry: Mapping[str, Any], path: str) -> Text:
     """Whether a judge is right more often if it commits first."""
-    difference = entry["difference"]
-    size = (
-        f"right on {percent(entry['committed_right'])} instead of {percent(entry['usual_right'])} "
-        f"of {number_of(entry['n'], 'item')}, {points(difference['value'])} points"
-    )
-    if difference["ci"]:
-        size += f" (95\u00a0% CI {points_range(difference['ci'])})"
-    if not holds(difference, level, "p_holm"):
-        return (
-            f"{entry['judge']}: it is not shown that committing first changes how often the judge "
-            f"is right: {size}."
-        )
-    way = "more" if difference["value"] > 0 else "less"
-    return f"{entry['judge']} is right {way} often if it commits first: {size}."
-
-
-def _conclusion(effect: Mapping[str, Any], level: float) -> str:
-    if not holds(effect, level, "p_holm"):
-        return "An effect of the wording is not shown."
-    return (
-        f"The wording changes the result (p {p_value(effect['p_holm'])}) and explains "
-        f"{percent(effect['share'])} of the variance beyond chance."
+    judge, of = Name(entry["judge"]), items(report, "asked in both ways", entry["n"], f"{path}.n")
+    test = ReportedTest.at(report, COMMITTING, entry["difference"], f"{path}.difference", of)
+    whether = clause("committing first changes how often {judge} is right", judge=judge)
+    if test.result is None:
+        return test.sentence(whether, whether, whether=whether)
+    # An undecided item counts half, so these are no counts of right answers.
+    sides = {
+        key: Quantity("rate", of, entry[f"{key}_right"], f"{path}.{key}_right")
+        for key in ("committed", "usual")
+    }
+    return test.sentence(
+        clause("{judge} is right more often if it commits first", judge=judge),
+        clause("{judge} is right less often if it commits first", judge=judge),
+        whether=whether,
+        number="{committed} instead of {usual}, {x} points",
+        **sides,
     )
 
 
-def _wording_effect(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    return next((effect for effect in entry["effects"] if effect["factor"] == "wording"), None)
+def _wording_effect(report: ReportJson, entry: Mapping[str, Any], path: str) -> Text | None:
+    """How far accuracy depends on the wording; None if it was not tested."""
+    place, effect = next(
+        ((n, each) for n, each in enumerate(entry["effects"]) if each["factor"] == "wording"),
+        (0, None),
+    )
+    if effect is None or effect["share"] is None or effect["p_holm"] is None:
+        return None
+    of = items(report, "asked in every way", entry["effects_n"], f"{path}.effects_n")
+    low, high = (Quantity("rate", of, entry[key], f"{path}.{key}") for key in ("low", "high"))
+    p = Quantity("p", of, effect["p_holm"], f"{path}.effects.{place}.p_holm")
+    share = Quantity("part", of, effect["share"], f"{path}.effects.{place}.share")
+    is_held = holds(effect, level_of(report, WORDING), "p_holm")
+    changes = clause("the wording changes the result")
+    explains = clause(" and explains {x} of the variance beyond chance", x=share)
+    return say(
+        "{judge}: {low} to {high} correct over the ways of asking, on {low.of}. {words}{share} "
+        "(adjusted p {p}; a test of all wordings at once has no interval).",
+        judge=Name(_name(entry)),
+        low=low,
+        high=high,
+        words=capitalised(changes if is_held else cannot_tell(changes)),
+        share=explains if is_held else Words(""),
+        p=p,
+    )
 
 
 WORDINGS = WordingSection()

@@ -4,12 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    Text,
+    bare,
+    clause,
+    say,
+)
 from analysis.report.report_json import Json, number, pick, put, put_interval, tested
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
-from analysis.report.sentences import fill, holds, level_of, shown
 from analysis.report.study import IN_GENERAL, ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import decimal, decimal_range, listed, reason, run_names
+from analysis.report.tested import ReportedTest
+from analysis.report.words import reason, run_names
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.core.multiplicity import holm
 from extras.methods.stats.meta_d import N_LEVELS, Insight, insight, insight_difference
@@ -122,44 +132,38 @@ m_ratio | number | `meta_d` divided by `d_prime`.
             return
         people = report["insight"]["people"]
         if people["m_ratio"] is None:
-            why = reason(people["m_ratio_reason"])
-            yield Sentence.of("finding", f"Insight: no M-ratio of people ({why}).")
+            why = bare(reason(people["m_ratio_reason"]))
+            yield Sentence("finding", say("Insight: no M-ratio of people ({why}).", why=why))
             return
-        words = {"ratio": shown(decimal(people["m_ratio"], 2), "insight.people.m_ratio")}
-        form = "Insight of people: M-ratio {ratio}"
-        if people["m_ratio_ci"] is not None:
-            form += " (95 % CI {ends})"
-            words["ends"] = shown(
-                decimal_range(people["m_ratio_ci"], 2), "insight.people.m_ratio_ci"
-            )
-        form += (
-            "; a ratio of one means that certainty uses all the evidence behind the choice. "
-            "{judges}"
+        answers = Population("answer", n=people["n"], path="insight.people.n")
+        interval = QuantityInterval.at(people, "m_ratio_ci", "insight.people")
+        path = "insight.people.m_ratio"
+        ratio = Quantity("coefficient", answers, people["m_ratio"], path, interval)
+        words = say(
+            "Insight of people: M-ratio {x} in {x.of} ({x.interval}); a ratio of one means that "
+            "certainty uses all the evidence behind the choice.",
+            x=ratio,
         )
-        yield Sentence("finding", fill(form, judges=_judges(report), **words))
+        yield Sentence("finding", words)
+        for words in _judges(report):
+            yield Sentence("finding", words)
 
 
 INSIGHT = InsightSection()
 
 
-def _judges(report: ReportJson) -> str:
-    """Name the judges that differ from people after Holm's correction."""
-    entries = report["insight"]["judges"]
-    known = [
-        (name, entry["difference"])
-        for name, entry in zip(run_names(report), entries, strict=True)
-        if entry["difference"]["p_holm"] is not None
-    ]
-    if not known:
-        return "No judge can be compared with people."
-    level = level_of(report, CLAIM)
-    apart = [(name, gap) for name, gap in known if holds(gap, level, "p_holm")]
-    if not apart:
-        name = known[0][0] if len(known) == 1 else "any judge"
-        return f"We cannot tell whether the insight of {name} differs from theirs."
-    parts = []
-    for word, is_more in (("More", True), ("Less", False)):
-        names = [name for name, gap in apart if (gap["value"] > 0) == is_more]
-        if names:
-            parts.append(f"{word} insight than people: {listed(names)}.")
-    return " ".join(parts)
+def _judges(report: ReportJson) -> Iterator[Text]:
+    """Whether each judge has more or less insight than people, after Holm's correction."""
+    for place, (name, entry) in enumerate(
+        zip(run_names(report), report["insight"]["judges"], strict=True)
+    ):
+        difference, path = entry["difference"], f"insight.judges.{place}.difference"
+        of = Population("item", n=difference["n"], path=f"{path}.n")
+        test = ReportedTest.at(report, CLAIM, difference, path, of, unit="coefficient")
+        who = Name(name)
+        yield test.sentence(
+            clause("{who} has more insight than people", who=who),
+            clause("{who} has less insight than people", who=who),
+            whether=clause("{who} has more or less insight than people", who=who),
+            number="M-ratios that differ by {x}",
+        )

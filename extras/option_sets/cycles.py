@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Ints
+from analysis.report.quantities import Name, Population, Quantity, QuantityInterval, say
 from analysis.report.report_json import Json, cell, undefined
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import percent, percent_range, run_name
+from analysis.report.words import run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.comparison.probes import agreed
 from analysis.stats.core.results import FloatArray, IntArray, Proportion
@@ -339,12 +340,15 @@ class Consistency(Section):
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         judges = report.get("consistency", {"judges": []})["judges"]
-        for entry in judges:
-            cyclic = entry["cyclic"]
+        for place, entry in enumerate(judges):
+            cyclic, path = entry["cyclic"], f"consistency.judges.{place}.cyclic"
             if cyclic["n"] and cyclic["ci"] is not None:
-                who = run_name(entry, judges)
-                yield Sentence.of(
-                    "finding",
-                    f"{who}: {percent(cyclic['value'])} of {cyclic['n']:,} triples of responses "
-                    f"are cycles (95 % CI {percent_range(cyclic['ci'])}; random choices: 25 %).",
+                of = Population("triple of responses", n=cyclic["n"], path=f"{path}.n")
+                interval = QuantityInterval.at(cyclic, "ci", path)
+                words = say(
+                    "{who}: {x} of {x.of} are cycles ({x.interval}; random choices: {chance}).",
+                    who=Name(run_name(entry, judges)),
+                    x=Quantity("share", of, cyclic["value"], f"{path}.value", interval),
+                    chance=Quantity("part", None, 0.25),
                 )
+                yield Sentence("finding", words)

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from analysis.report.quantities import Name, Population, Quantity, Text, Words, bare, clause, say
 from analysis.report.report_json import Json, number, put
+from analysis.report.results import cannot_tell
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import p_value, percent, reason
+from analysis.report.words import reason
 from analysis.stats.core.multiplicity import holm
 from extras.panels.differences import (
     FEWEST,
@@ -162,27 +164,37 @@ class PanelsSection(Section):
         yield Sentence.of(
             "methods", f"Annotators by the panel that sent them: {', '.join(people)}."
         )
-        for entry in report["panels"]["tests"]:
-            yield Sentence.of("finding", _in_words(report, entry))
+        for place, entry in enumerate(report["panels"]["tests"]):
+            words = _in_words(report, entry, f"panels.tests.{place}")
+            yield Sentence("finding", words)
 
 
-def _in_words(report: ReportJson, entry: ReportJson) -> str:
-    measure = MEASURES[entry["of"]]
+def _in_words(report: ReportJson, entry: ReportJson, path: str) -> Text:
+    differ = clause("panels differ in {measure}", measure=Words(MEASURES[entry["of"]]))
     if entry["p"] is None:
-        return f"Whether panels differ in {measure} is not known ({reason(entry['p_reason'])})."
-    size = f"{entry['panels']} panels, Holm p {p_value(entry['p_holm'])}"
-    if not holds(entry, level_of(report, KIND), "p_holm"):
-        return f"A difference between panels in {measure} is not shown ({size})."
-    shares = [
-        (group[entry["of"]], group["name"])
-        for group in report["panels"]["groups"]
-        if group[entry["of"]] is not None and group["people"] >= FEWEST
-    ]
-    (low, lowest), (high, highest) = min(shares), max(shares)
-    return (
-        f"Panels differ in {measure}: from {percent(low)} ({lowest}) to {percent(high)} "
-        f"({highest}; {size})."
+        why = bare(reason(entry["p_reason"]))
+        return say("{open}: {why}.", open=cannot_tell(differ), why=why)
+    groups, people = report["panels"]["groups"], f"{path}.people"
+    among = sum(group["people"] for group in groups)
+    of = Population("person", "of panels that are large enough", entry["people"], among, people)
+    size = clause(
+        "{panels} panels, {p.of}, adjusted p {p}; one test of all of them has no interval",
+        panels=Quantity("count", None, entry["panels"], f"{path}.panels"),
+        p=Quantity("p", of, entry["p_holm"], f"{path}.p_holm"),
     )
+    if not holds(entry, level_of(report, KIND), "p_holm"):
+        return say("{open} ({size}).", open=cannot_tell(differ), size=size)
+    shares = []
+    for place, group in enumerate(groups):
+        value, at = group[entry["of"]], f"panels.groups.{place}"
+        if value is not None and group["people"] >= FEWEST:
+            own = Population("person", "", group["people"], path=f"{at}.people")
+            share = Quantity("rate", own, value, f"{at}.{entry['of']}")
+            name = Name(group["name"])
+            shares.append((value, clause("{x} ({x.of} of {name})", x=share, name=name)))
+    (_, low), *_, (_, high) = sorted(shares, key=lambda share: share[0])
+    form = "{differ}, from {low} to {high} ({size})."
+    return say(form, differ=differ, low=low, high=high, size=size)
 
 
 CHAPTER = PanelsSection()

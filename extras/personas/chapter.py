@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.verdicts import Ints, run_votes
+from analysis.report.quantities import Name, Population, clause
 from analysis.report.report_json import Json, number, put, tested
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import p_value, run_name
+from analysis.report.tested import ReportedTest
+from analysis.report.words import run_name
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
@@ -191,7 +192,8 @@ def _attribute(study: ReportedStudy, changed: Mapping[str, Any]) -> Json:
         shifts = squared_shifts(
             readings[twins.before], readings[twins.after], has_chance=has_chance
         )
-        beyond = tested(general_difference(shifts - people, twins.by_people))
+        gap = general_difference(shifts - people, twins.by_people)
+        beyond = {"n": gap.n} | tested(gap)
         found = _side(shifts, twins.judged) | {"contains_chance": not has_chance}
         judges.append(identity(run) | found | {"beyond_people": beyond})
     return {
@@ -282,20 +284,28 @@ class Counterfactual(Section):
         yield counterfactual_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        for each in report.get("bias", {}).get(SOURCE, {}).get("attributes", ()):
-            for entry in each["judges"]:
-                beyond = entry["beyond_people"]
-                if beyond["p_holm"] is None:
-                    continue
-                who, label = run_name(entry, each["judges"]), each["label"]
-                if holds(beyond, level_of(report, KIND), "p_holm"):
-                    more = "more" if beyond["value"] > 0 else "less"
-                    words = f"{who} relies on {label} {more} than people do"
-                else:
-                    words = (
-                        f"Whether {who} relies on {label} more or less than people do is not shown"
-                    )
-                yield Sentence.of("finding", f"{words} (Holm p {p_value(beyond['p_holm'])}).")
+        attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", ())
+        for place, each in enumerate(attributes):
+            path = f"bias.{SOURCE}.attributes.{place}"
+            for at, entry in enumerate(each["judges"]):
+                beyond, there = entry["beyond_people"], f"{path}.judges.{at}.beyond_people"
+                of = Population(
+                    "pair of items",
+                    "that both answered",
+                    beyond["n"],
+                    each["pairs"],
+                    f"{there}.n",
+                    f"{path}.pairs",
+                )
+                words = {"who": Name(run_name(entry, each["judges"])), "label": Name(each["label"])}
+                test = ReportedTest.at(report, KIND, beyond, there, of, unit="coefficient")
+                text = test.sentence(
+                    clause("{who} relies on {label} more than people do", **words),
+                    clause("{who} relies on {label} less than people do", **words),
+                    whether=clause("{who} relies on {label} more or less than people do", **words),
+                    number="squared shifts that differ by {x}",
+                )
+                yield Sentence("finding", text)
 
 
 CHAPTER = Counterfactual()

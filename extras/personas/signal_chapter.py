@@ -15,20 +15,25 @@ from django.db.models.functions import MD5
 from analysis.data.arrays import MISSING, TIE, Dataset, Extra, RunData
 from analysis.data.extras import ExtraReader
 from analysis.data.verdicts import Ints, run_options, run_votes
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    Slot,
+    Text,
+    Words,
+    clause,
+    say,
+)
 from analysis.report.report_json import Json, number, put, tested
+from analysis.report.results import Finding
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import (
-    decimal,
-    decimal_range,
-    percent,
-    points,
-    points_range,
-    reason,
-    run_name,
-)
+from analysis.report.tested import ReportedTest
+from analysis.report.words import run_name
 from analysis.stats.comparison.general_difference import (
     GeneralDifference,
     detectable_difference,
@@ -378,16 +383,25 @@ class PersonaSignal(Section):
             if words := self.caveat(report):
                 yield Sentence.of("headline", words)
             for who, entry in labelled:
-                yield Sentence.of("finding", _in_words(report, who, entry))
+                yield Sentence("finding", _in_words(report, who, entry))
         if "individuality" in report:
             for who, entry in _whole(_labelled(report["individuality"])):
                 if entry["ci"] is not None:
-                    yield Sentence.of(
-                        "finding",
-                        f"Answers of {who} reproduce {decimal(entry['value'], 2)} of the "
-                        "differences between personas who answered the same question (95 % CI "
-                        f"{decimal_range(entry['ci'], 2)}; 1: all, 0: none).",
+                    path = _path_of("individuality", report, entry)
+                    of = Population("item", n=entry["n"], path=f"{path}.n")
+                    interval = QuantityInterval.at(entry, "ci", path)
+                    place = f"{path}.value"
+                    x = Quantity("coefficient", of, entry["value"], place, interval)
+                    words = say(
+                        "Answers of {who} to {x.of} reproduce {x} of the differences between "
+                        "personas who answered the same question ({x.interval}; {all}: all, "
+                        "{none}: none).",
+                        who=_who(who),
+                        x=x,
+                        all=Quantity("level", None, 1),
+                        none=Quantity("level", None, 0),
                     )
+                    yield Sentence("finding", words)
 
     def caveat(self, report: ReportJson) -> str:
         """What the persona is worth to the judge of the headline, and to people."""
@@ -398,7 +412,7 @@ class PersonaSignal(Section):
         words, people = [_in_words(report, *shown)], report[SOURCE]["people"]
         if people["gain"]["ci"] is not None and shown[0] != "people":
             words.append(_in_words(report, "people", people))
-        return " ".join(words)
+        return " ".join(map(str, words))
 
 
 def _first(
@@ -411,34 +425,57 @@ def _first(
     return chosen or next(iter(known), None)
 
 
-def _in_words(report: ReportJson, who: str, entry: ReportJson) -> str:
-    gain, moved = entry["gain"], entry["moved"]
-    margin = report[SOURCE]["margin"]
-    if gain["value"] is None:
-        return f"What the persona is worth to {who} is not known: {reason(gain['value_reason'])}."
-    size = f"{points(gain['value'])} points"
-    if gain["ci"] is None:
-        why = reason(gain["ci_reason"])
-        return f"Worth of the persona to {who}: {size}, without an interval ({why})."
-    size += f", 95 % CI {points_range(gain['ci'])}"
-    if holds(gain, level_of(report, HELPS), "p_holm"):
-        if gain["value"] < 0:
-            return f"The persona misleads {who}: another persona’s profile is better ({size})."
-        words = f"The persona is worth {points(gain['value']).lstrip('+')} points to {who}"
-        return f"{words} (95 % CI {points_range(gain['ci'])})."
-    if holds(gain, level_of(report, NOTHING), "p_none"):
-        still = moved["p_none"] is not None and moved["p_none"] <= level_of(report, NOTHING)
-        if still and who != "people":
-            return (
-                f"{who} answers the question, not the person: another persona changes neither its "
-                f"accuracy ({size}) nor its choices ({points(moved['value'])}) by more than "
-                f"{margin * 100:g} points."
+def _who(who: str) -> Name | Words:
+    return Words(who) if who == "people" else Name(who)
+
+
+def _path_of(source: str, report: ReportJson, entry: ReportJson) -> str:
+    """The place of a side's entry in report.json."""
+    found = report[source]
+    if entry is found["people"]:
+        return f"{source}.people"
+    return f"{source}.judges.{next(n for n, each in enumerate(found['judges']) if each is entry)}"
+
+
+def _in_words(report: ReportJson, who: str, entry: ReportJson) -> Text:
+    gain, moved, path = entry["gain"], entry["moved"], _path_of(SOURCE, report, entry)
+    pairs = report[SOURCE]["pairs"]
+    rule, places = "with a right answer", (f"{path}.n", f"{SOURCE}.pairs")
+    of = Population("pair of items", rule, entry["n"], pairs, *places)
+    smallest = entry["detectable"]
+    detectable = None
+    if smallest is not None:
+        detectable = Quantity("size", of, smallest, f"{path}.detectable")
+    test = ReportedTest.at(report, HELPS, gain, f"{path}.gain", of, detectable=detectable)
+    limit = Quantity("margin", None, report[SOURCE]["margin"], f"{SOURCE}.margin")
+    words: dict[str, Slot] = {"who": _who(who), "limit": limit}
+    level = level_of(report, NOTHING)
+    if test.result is not None and test.finding is Finding.OPEN and _is_within(gain, limit, level):
+        words["size"] = test.number()
+        if who != "people" and _is_within(moved, limit, level):
+            twice, place = moved["n"], f"{path}.moved"
+            of_moves = Population("pair of items", "asked twice", twice, pairs, f"{place}.n")
+            moves = ReportedTest.at(report, NOTHING, moved, place, of_moves, p="p_none")
+            return say(
+                "{who} answers the question, not the person: another persona changes neither its "
+                "accuracy ({size}) nor its choices ({moves}) by more than {limit} points.",
+                moves=moves.number(),
+                **words,
             )
-        return f"The persona is worth less than {margin * 100:g} points to {who} ({size})."
-    words = f"Whether the persona is worth anything to {who} is not shown ({size})"
-    if entry["detectable"] is not None:
-        words += f"; a study of this size shows {percent(entry['detectable'])[:-2]} points or more"
-    return f"{words}."
+        return say("The persona is worth less than {limit} points to {who}: {size}.", **words)
+    return test.sentence(
+        clause("the persona is worth something to {who}", **words),
+        clause("the persona misleads {who}: another persona’s profile is better", **words),
+        whether=clause("the persona is worth anything to {who}", **words),
+        number="accuracy with its own persona minus another’s {x} points",
+    )
+
+
+def _is_within(entry: ReportJson, limit: Quantity, level: float) -> bool:
+    """Whether a value is shown to be smaller than the margin, and its interval says so too."""
+    ends = entry["ci"]
+    inside = ends is not None and -limit.value < ends[0] and ends[1] < limit.value
+    return inside and holds(entry, level, "p_none")
 
 
 CHAPTER = PersonaSignal()

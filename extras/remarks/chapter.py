@@ -1,14 +1,15 @@
 """The chapter on what annotators said besides their choice."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from analysis.report.quantities import Name, Population, Quantity, Text, clause, say
 from analysis.report.report_json import Json
+from analysis.report.results import items
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import listed, number_of, percent, points, points_range, reason, run_name
+from analysis.report.tested import ReportedTest
+from analysis.report.words import listed, run_name
 from extras.remarks.measures import MOST_FLAGGED, remarks
 from extras.remarks.models import ItemFlag
 
@@ -139,98 +140,99 @@ class RemarksSection(Section):
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         found = report.get("remarks", {})
         for words in (
-            *(_of_flags(found) if "flags" in found else ()),
-            *(_of_either(report, found["either"]) if "either" in found else ()),
+            *(_of_flags(report) if "flags" in found else ()),
+            *(_of_either(report, found["either"]["people"]) if "either" in found else ()),
             *(_of_others(report, found["others"]) if "others" in found else ()),
         ):
-            yield Sentence.of("finding", words)
+            yield Sentence("finding", words)
 
 
-def _of_flags(found: Mapping[str, Any]) -> Iterator[str]:
-    flags = found["flags"]
-    if not flags["items"]:
-        yield f"Nobody flagged an item in {number_of(found['answers'], 'answer')}."
+def _answers(report: ReportJson, rule: str, n: int, path: str) -> Population:
+    return Population("answer", rule, n, report["remarks"]["answers"], path, "remarks.answers")
+
+
+def _of_flags(report: ReportJson) -> Iterator[Text]:
+    found, path = report["remarks"]["flags"], "remarks.flags"
+    answers = Population("answer", n=report["remarks"]["answers"], path="remarks.answers")
+    if not found["items"]:
+        yield say("Nobody flagged an item in {answers}.", answers=answers)
         return
-    yield (
-        f"{number_of(flags['answers'], 'answer')} of {found['answers']:,} flag "
-        f"{number_of(flags['items'], 'item')}, {flags['by_two']:,} of these by at least two people."
+    flagged = Population("item", n=found["items"], path=f"{path}.items")
+    yield say(
+        "{n} of {n.of} flag an item: {items}, {two} of these by at least two people.",
+        n=Quantity("count", answers, found["answers"], f"{path}.answers"),
+        items=flagged,
+        two=Quantity("count", flagged, found["by_two"], f"{path}.by_two"),
     )
 
 
-def _gap(test: Mapping[str, Any]) -> str:
-    size = f"{points(test['value'])} points"
-    if test["ci"] is None:
-        return f"{size} (no interval: {reason(test['ci_reason'])})"
-    return f"{size} (95\u00a0% CI {points_range(test['ci'])})"
-
-
-def _of_either(report: ReportJson, either: Mapping[str, Any]) -> Iterator[str]:
-    people = either["people"]
-    if people["either"]["value"] is not None:
-        yield (
-            f"For {percent(people['either']['value'])} of {people['either']['n']:,} choices, "
-            "annotators said that the other response would do as well."
-        )
+def _of_either(report: ReportJson, people: ReportJson) -> Iterator[Text]:
+    path, either = "remarks.either.people", people["either"]
+    if either["value"] is not None:
+        asked = _answers(report, "that were asked", either["n"], f"{path}.either.n")
+        share = Quantity("share", asked, either["value"], f"{path}.either.value")
+        form = "In {x} of {x.of}, annotators said that the other response would do as well."
+        yield say(form, x=share)
     same, meet = people["pairs"]["same"], people["pairs"]["meet"]
     if same["value"] is not None:
-        yield (
-            f"Two answers to an item are the same choice in {percent(same['value'])} of pairs, and "
-            f"accept a response in common in {percent(meet['value'])}."
+        both = items(report, "with two answers or more", same["n"], f"{path}.pairs.same.n")
+        same_share, common = (
+            Quantity("rate", both, pairs["value"], f"{path}.pairs.{name}.value")
+            for name, pairs in (("same", same), ("meet", meet))
+        )
+        yield say(
+            "Two answers to an item are the same choice in {same} of pairs, and accept a response "
+            "in common in {common}, as a mean over {same.of}.",
+            same=same_share,
+            common=common,
         )
     test = people["when_wrong"]
-    if test["value"] is None:
-        return
-    if holds(test, level_of(report, WRONG), "p"):
-        way = "more" if test["value"] > 0 else "less"
-        yield (
-            f"At the same item, wrong choices accept the other response {way} often than right "
-            f"ones: {_gap(test)}."
-        )
+    rule, place = "with right and wrong answers", f"{path}.when_wrong"
+    of = items(report, rule, test["n"], f"{place}.n")
+    yield ReportedTest.at(report, WRONG, test, place, of, p="p").sentence(
+        clause("wrong choices accept the other response more often than right ones"),
+        clause("wrong choices accept the other response less often than right ones"),
+        whether=clause("wrong choices accept the other response more or less often"),
+    )
+
+
+def _of_others(report: ReportJson, others: ReportJson) -> Iterator[Text]:
+    people, path = others["people"], "remarks.others.people"
+    of = items(report, "with guesses and other answers", people["above"]["n"], f"{path}.above.n")
+    test = ReportedTest.at(report, GUESSES, people["above"], f"{path}.above", of, p="p")
+    yield test.sentence(
+        clause("annotators guess that more others choose as they do than in fact do"),
+        clause("annotators guess that fewer others choose as they do than in fact do"),
+        whether=clause("annotators guess too high or too low how many choose as they do"),
+    )
+    popular, place = people["popular"], f"{path}.popular"
+    of = items(report, "with a right answer and two guesses", popular["n"], f"{place}.n")
+    test = ReportedTest.at(report, POPULAR, popular, place, of, p="p")
+    whose = "often than the majority of the same people"
+    above, below = (
+        clause(f"surprisingly popular responses are right {more} {whose}")
+        for more in ("more", "less")
+    )
+    whether = clause(f"surprisingly popular responses are right more or less {whose}")
+    if test.result is None:
+        yield test.sentence(above, below, whether=whether)
     else:
-        yield (
-            "Wrong minus right choices of the same item that accept the other response: "
-            f"{_gap(test)}."
+        form = "{popular} against {majority}, {x} points"
+        sides = {
+            name: Quantity("rate", of, people[f"{name}_right"], f"{path}.{name}_right")
+            for name in ("popular", "majority")
+        }
+        yield test.sentence(above, below, whether=whether, number=form, **sides)
+    for place, each in enumerate(others["judges"]):
+        at, name = f"remarks.others.judges.{place}", Name(run_name(each, others["judges"]))
+        of = items(report, "with a guess and answers of people", each["n"], f"{at}.n")
+        yield ReportedTest.at(report, JUDGED, each["above"], f"{at}.above", of).sentence(
+            clause("{name} guesses that more people choose as it does than in fact do", name=name),
+            clause("{name} guesses that fewer people choose as it does than in fact do", name=name),
+            whether=clause(
+                "{name} guesses too high or too low how many people choose as it does", name=name
+            ),
         )
-
-
-def _of_others(report: ReportJson, others: Mapping[str, Any]) -> Iterator[str]:
-    people = others["people"]
-    test = people["above"]
-    if test["value"] is not None:
-        size = f"{_gap(test)}, as a mean over items"
-        if holds(test, level_of(report, GUESSES), "p"):
-            way = "more" if test["value"] > 0 else "fewer"
-            yield f"Annotators guess that {way} others choose as they do than in fact do: {size}."
-        else:
-            yield f"Annotators’ guesses minus the shares of others who chose the same: {size}."
-    test, n = people["popular"], people["popular_items"]
-    if test["value"] is not None:
-        sizes = (
-            f"{percent(people['popular_right'])} against {percent(people['majority_right'])} of "
-            f"{number_of(n, 'item')}, {_gap(test)}"
-        )
-        if holds(test, level_of(report, POPULAR), "p"):
-            way = "more" if test["value"] > 0 else "less"
-            yield (
-                f"Surprisingly popular responses are right {way} often than the majority of the "
-                f"same people: {sizes}."
-            )
-        else:
-            yield (
-                "Surprisingly popular responses next to the majority of the same people, how often "
-                f"each is right: {sizes}."
-            )
-    for each in others["judges"]:
-        test = each["above"]
-        if test["value"] is None:
-            continue
-        name = run_name(each, others["judges"])
-        size = f"{_gap(test)}, as a mean over {number_of(each['n'], 'item')}"
-        if holds(test, level_of(report, JUDGED), "p_holm"):
-            way = "more" if test["value"] > 0 else "fewer"
-            yield f"{name} guesses that {way} people choose as it does than in fact do: {size}."
-        else:
-            yield f"Guesses of {name} minus the shares of people who chose the same: {size}."
 
 
 CHAPTER = RemarksSection()

@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.data.arrays import TIE
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, estimate, number, put, tested
+from analysis.report.report_json import Json, cell, number, put, tested
 from analysis.report.study import ReportedStudy, identity
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
@@ -97,10 +97,10 @@ def _either(study: ReportedStudy, held: StudyRemarks) -> Json:
     people |= _accuracies(choice, sets, truth[answers.item], told, study.shared.answers)
     shares = in_pairs(answers.item[told], sets[told], choice[told], n)
     people["pairs"] = {
-        name: estimate(general_difference(shares[:, place], study.shared.items))
+        name: _counted(general_difference(shares[:, place], study.shared.items))
         for place, name in enumerate(("same", "meet"))
     }
-    people["when_wrong"] = tested(when_wrong(study, either))
+    people["when_wrong"] = _counted(when_wrong(study, either))
     judges = []
     for run in study.data.runs:
         rows = held.runs.get(run.run)
@@ -115,6 +115,10 @@ def _either(study: ReportedStudy, held: StudyRemarks) -> Json:
         entry |= _accuracies(own, accepted, truth[run.judgments.item], known, sharing)
         judges.append(identity(run) | entry)
     return {"people": people, "judges": judges}
+
+
+def _counted(found: GeneralDifference) -> Json:
+    return {"n": found.n} | tested(found)
 
 
 def _accuracies(choice: Ints, sets: Any, truth: Ints, told: Any, sharing: Any) -> Json:
@@ -150,9 +154,9 @@ def _others(study: ReportedStudy, held: StudyRemarks) -> Json:
     both = ~np.isnan(scores[0]) & ~np.isnan(scores[1])
     people: Json = {
         "n": int((~np.isnan(guess)).sum()),
-        "above": tested(general_difference(gap, study.shared.items)),
+        "above": _counted(general_difference(gap, study.shared.items)),
         "popular_items": int(both.sum()),
-        "popular": tested(
+        "popular": _counted(
             general_difference(np.where(both, scores[0] - scores[1], np.nan), study.shared.items)
         ),
     }
@@ -181,7 +185,7 @@ def _guessing(study: ReportedStudy, held: StudyRemarks, choice: Ints) -> Iterato
         k = np.bincount(item[known], minlength=n)
         by_item = np.bincount(item[known], weights=gap[known], minlength=n) / np.maximum(k, 1)
         entry: Json = {"n": int((k > 0).sum())}
-        entry["above"] = tested(
+        entry["above"] = _counted(
             general_difference(np.where(k > 0, by_item, np.nan), study.shared.items)
         )
         yield identity(run) | entry

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analysis.report.quantities import Name, Population, Quantity, Slot, Text, Words, clause, say
 from analysis.report.report_json import Json, number, put
+from analysis.report.results import NOTHING, Finding, by_chance, cannot_tell
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sentences import Text, fill, holds, level_of, shown
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.words import number_of, percent, points, points_range, run_name
+from analysis.report.tested import ReportedTest
+from analysis.report.words import run_name
 from analysis.stats.core.multiplicity import holm
 from extras.rules.counting import count_rules
 from extras.rules.marks import StudyRules
@@ -152,37 +154,60 @@ reconstructed.right | count | The same as a number.
 
 def _finding(report: ReportJson, found: ReportJson, path: str) -> Text:
     """The clearest rule that holds for a run, and how many others do; or that none does."""
-    level, name = level_of(report, CLAIM), run_name(found, report["rules"])
-    tested = [n for n, rule in enumerate(found["rules"]) if rule["p_holm"] is not None]
-    holding = [n for n in tested if holds(found["rules"][n], level, "p_holm")]
-    words: dict[str, object] = {"judge": name, "n": number_of(len(tested), "rule")}
-    if not tested:
-        return fill("No rule can be tested for {judge}: too few items.", **words)
-    if not holding:
-        return fill(
-            "We cannot tell whether people or {judge} follow a rule more often ({n} tested).",
-            **words,
+    judge, items = Name(run_name(found, report["rules"])), found["items"]
+    tests = {
+        n: ReportedTest.at(
+            report,
+            CLAIM,
+            rule,
+            f"{path}.rules.{n}",
+            _rule_items(rule, items, f"{path}.rules.{n}.support", f"{path}.items"),
+            value="difference",
         )
-    best = max(holding, key=lambda n: abs(found["rules"][n]["difference"]))
-    rule, at = found["rules"][best], f"{path}.rules.{best}"
-    for key in ("people", "judge"):
-        words[f"{key}_share"] = shown(percent(rule[key]), f"{at}.{key}")
-    words["gap"] = shown(points(rule["difference"]), f"{at}.difference")
-    words["ends"] = shown(points_range(rule["ci"]), f"{at}.ci")
-    words["support"] = shown(f"{rule['support']:,}", f"{at}.support")
-    words["rule"] = rule["text"][0].lower() + rule["text"][1:]
-    words["who"] = "people" if rule["difference"] > 0 else name
-    form = (
-        "Of {n} tested, the clearest is one that {who} follow more often: “{rule}”. People "
-        "chose by it in {people_share} and {judge} in {judge_share} ({gap} points, 95 % CI {ends}; "
-        "{support} items)."
-    )
-    if rule["difference"] <= 0:
-        form = form.replace("{who} follow", "{who} follows")
+        for n, rule in enumerate(found["rules"])
+        if rule["p_holm"] is not None
+    }
+    if not tests:
+        return say("No rule can be tested for {judge}: too few items.", judge=judge)
+    holding = [n for n, test in tests.items() if test.finding is not Finding.OPEN]
+    best = max(holding or tests, key=lambda n: abs(found["rules"][n]["difference"]))
+    rule, test, at = found["rules"][best], tests[best], f"{path}.rules.{best}"
+    follows: Text = clause("people follow")
+    if test.finding is Finding.BELOW:
+        follows = clause("{judge} follows", judge=judge)
+    words: dict[str, Slot] = {
+        "judge": judge,
+        "n": Population("rule", n=len(tests)),
+        "rule": Name(rule["text"][:1].lower() + rule["text"][1:]),
+        "follows": follows,
+        "of": test.of,
+        "size": test.number(
+            "people chose by it in {people} and {judge} in {own}, {x} points",
+            people=Quantity("rate", test.of, rule["people"], f"{at}.people"),
+            own=Quantity("rate", test.of, rule["judge"], f"{at}.judge"),
+            judge=judge,
+        ),
+    }
+    if not holding:
+        whether = clause("people or {judge} follow a rule more often", judge=judge)
+        form = "{open} ({n} tested). The largest difference is that of “{rule}”: {size}.{chance}"
+        chance = by_chance(test.result.value.interval) if test.result else NOTHING
+        return say(form, open=cannot_tell(whether), chance=chance, **words)
+    more = NOTHING
     if len(holding) > 1:
-        words["others"] = len(holding) - 1
-        form += " {others} more hold."
-    return fill(form, **words)
+        others = Population("other rule", n=len(holding) - 1)
+        verb = Words("holds" if others.n == 1 else "hold")
+        more = clause(" {others} {verb} too.", others=others, verb=verb)
+    return say(
+        "Of {n} tested, the clearest is one that {follows} more often: “{rule}”: {size}.{more}",
+        more=more,
+        **words,
+    )
+
+
+def _rule_items(rule: ReportJson, among: int, path: str, among_path: str) -> Population:
+    rule_words, n = "for which it favours a response", rule["support"]
+    return Population("item", rule_words, n, among, path, among_path)
 
 
 CHAPTER = RulesSection()

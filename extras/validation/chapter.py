@@ -8,17 +8,12 @@ import numpy as np
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Ints
 from analysis.report.figures import JUDGES, Figure, axis, panel, scatter_trace
-from analysis.report.quantities import fixed
+from analysis.report.quantities import Population, Quantity, QuantityInterval, Words, fixed, say
 from analysis.report.report_json import Json, number, put, put_interval, undefined
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
-from analysis.report.sentences import fill, shown
 from analysis.report.study import ReportedStudy, best_run, identity
 from analysis.report.tables import Table, TableColumn, table_of_entries
-from analysis.report.words import (
-    decimal,
-    decimal_range,
-    run_name,
-)
+from analysis.report.words import decimal, run_name
 from analysis.stats.core.results import FloatArray
 from extras.validation.pasted import breakdown_table, breakdowns, pasted_sentences
 from extras.validation.stats import (
@@ -425,17 +420,14 @@ class Robustness(Section):
             for name, errors in (("by_truth", "errors"), ("by_people", "differences from people")):
                 each, path = report["effective_judges"][name], f"effective_judges.{name}"
                 if each["value"] is not None and each["ci"] is not None:
-                    yield Sentence(
-                        "finding",
-                        fill(
-                            "By their {errors}, {judges} judges are worth {value} independent "
-                            "ones (95 % CI {ends}).",
-                            errors=errors,
-                            judges=shown(each["judges"], f"{path}.judges"),
-                            value=shown(decimal(each["value"], 1), f"{path}.value"),
-                            ends=shown(decimal_range(each["ci"], 1), f"{path}.ci"),
-                        ),
+                    of = Population("judge", n=each["judges"], path=f"{path}.judges")
+                    interval = QuantityInterval.at(each, "ci", path)
+                    words = say(
+                        "By their {errors}, {x.of} are worth {x} independent ones ({x.interval}).",
+                        errors=Words(errors),
+                        x=Quantity("coefficient", of, each["value"], f"{path}.value", interval),
                     )
+                    yield Sentence("finding", words)
                     break
 
 

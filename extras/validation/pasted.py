@@ -7,9 +7,9 @@ import numpy as np
 
 from analysis.data.arrays import MISSING, TIE
 from analysis.data.verdicts import Ints
+from analysis.report.quantities import Population, Quantity, Slot, Words, say
 from analysis.report.report_json import Json, put, undefined
 from analysis.report.section import ReportJson, Sentence
-from analysis.report.sentences import fill, shown
 from analysis.report.study import ReportedStudy, best_run, identity
 from analysis.report.tables import Table, TableColumn
 from analysis.report.verdict.answer import ReplacementVerdict, replacement_of
@@ -166,31 +166,27 @@ def _why_none(entry: ReportJson) -> str:
 
 
 def pasted_sentences(found: Mapping[str, Any]) -> Iterator[Sentence]:
-    people = shown(f"{found['people']:,}", "breakdown.people")
+    people = Population("person", n=found["people"], path="breakdown.people")
     for place, each in enumerate(found["pasted_answers"]):
         if each["state"] is None or each["pasted"] == "opposite":
             continue
-        path, values = f"breakdown.pasted_answers.{place}", {}
         if each["high"] is None and each["low"] is not None:
             continue
+        path = f"breakdown.pasted_answers.{place}"
+        slots: dict[str, Slot] = {
+            name: Quantity("count", people, each[name], f"{path}.{name}")
+            for name in ("low", "high")
+            if each[name] is not None
+        }
         if each["high"] is None:
+            form = "Whichever of the {people} had pasted {whose}, the verdict would be the same."
+        elif each["low"] != each["high"]:
             form = (
-                "Whichever of the {people} people had pasted {whose}, the verdict would be the "
-                "same."
+                "If {low} to {high} of {people} had pasted {whose}, the verdict would, with the "
+                "right choice of people, become: {verdict}."
             )
         else:
-            values = {name: shown(each[name], f"{path}.{name}") for name in ("low", "high")}
-            form = (
-                "If {high} of {people} people had pasted {whose}, the verdict would become: "
-                "{verdict}."
-            )
-            if each["low"] != each["high"]:
-                form = (
-                    "If {low} to {high} of {people} people had pasted {whose}, the verdict would, "
-                    "with the right choice of people, become: {verdict}."
-                )
-        verdict = STATES.get(each["becomes"], "")
-        yield Sentence(
-            "finding",
-            fill(form, people=people, whose=KINDS[each["pasted"]], verdict=verdict, **values),
-        )
+            form = "If {high} of {people} had pasted {whose}, the verdict would become: {verdict}."
+        slots["whose"] = Words(KINDS[each["pasted"]])
+        slots["verdict"] = Words(STATES.get(each["becomes"], ""))
+        yield Sentence("finding", say(form, people=people, **slots))

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from analysis.report.quantities import Name, capitalised, clause
+from analysis.report.results import cannot_tell
 from analysis.report.words import (
     number_of,
     p_cell,
@@ -136,10 +138,11 @@ class ChangeSince:
         name = change.judge
         if change.before != change.judge:
             name = f"{change.judge}, compared with {change.before},"
+        change_of = clause("{name} got worse or better", name=Name(name))
         start = {
             WORSE: f"{name} got worse",
             BETTER: f"{name} is better",
-            NOT_SHOWN: f"It is not shown that {name} got worse or better",
+            NOT_SHOWN: str(capitalised(cannot_tell(change_of))),
         }[change.result]
         parts = [f"{points(difference.value)} points"]
         if ends := difference.interval:

@@ -9,15 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.report.words import (
-    decimal,
-    number_of,
-    p_cell,
-    percent,
-    points,
-    points_range,
-    reason,
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    Text,
+    Words,
+    bare,
+    clause,
+    joined,
+    say,
 )
+from analysis.report.results import Finding, TestResult, not_settled
+from analysis.report.words import decimal, percent, points, points_range, reason
 from analysis.stats import Adjusted, GeneralDifference, adjusted_states, general_difference
 from analysis.stats.core.results import FloatArray, IntArray
 from thirdperson.check.scale_table import ScaleTable
@@ -31,22 +36,36 @@ class NearnessGap:
     found: GeneralDifference
     adjusted: Adjusted
 
-    def words(self, judge: str, margin: float, *, is_distance: bool) -> str:
+    def words(self, judge: str, of: Population, margin: float, *, is_distance: bool) -> Text:
         """Who is right more often, or that it is not settled, as a part of a sentence."""
-        right = "nearer to the right label" if is_distance else "right"
-        value, ends, state = self.found.value, self.found.interval, self.adjusted.state
+        right = Words("nearer to the right label" if is_distance else "right")
+        names = {"judge": Name(judge), "right": right, "other": Words(self.other)}
+        ends, state = self.found.interval, self.adjusted.state
+        if self.found.value is None or ends is None:
+            why = bare(reason(self.found.interval_reason or self.found.reason))
+            open_ = clause("{judge} is {right} more or less often than {other}", **names)
+            return clause("{open} ({why})", open=not_settled(open_), why=why)
+        interval = QuantityInterval((ends.low, ends.high))
+        x = Quantity("points", of, self.found.value, interval=interval)
         is_alike = state == "equivalent"
         p = self.adjusted.p_equivalence if is_alike else self.adjusted.p
-        gap = f"{points(value)} points"
-        if ends and p is not None:
-            gap += f", 95\u00a0% CI {points_range((ends.low, ends.high))}, adjusted p {p_cell(p)}"
+        gap = clause("{x} points, {x.interval}", x=x)
+        if p is not None:
+            gap = clause("{gap}, adjusted p {p}", gap=gap, p=Quantity("p", of, p))
         if is_alike:
-            within = f"within {margin * 100:g} points"
-            return f"{judge} is {right} as often as {self.other}, {within} ({gap})"
-        if state in ("different", "different_within_margin") and value is not None:
-            more = "more" if value > 0 else "less"
-            return f"{judge} is {right} {more} often than {self.other} ({gap})"
-        return f"whether {judge} or {self.other} is {right} more often is not settled ({gap})"
+            return clause(
+                "{judge} is {right} as often as {other}, within {margin} points ({gap})",
+                margin=Quantity("margin", None, margin),
+                gap=gap,
+                **names,
+            )
+        result = TestResult(x, holds=state in ("different", "different_within_margin"))
+        form = "{judge} is {right} {more} often than {other}"
+        more = {Finding.ABOVE: "more", Finding.BELOW: "less"}.get(result.finding, "more or less")
+        claim = clause(form, more=Words(more), **names)
+        if result.finding is Finding.OPEN:
+            claim = not_settled(claim)
+        return clause("{claim} ({gap})", claim=claim, gap=gap)
 
 
 @dataclass(frozen=True)
@@ -62,10 +81,11 @@ class RightLabels:
     gaps: Sequence[NearnessGap]
 
     def sentence(self, judge: str, margin: float) -> str:
-        parts = [gap.words(judge, margin, is_distance=self.is_distance) for gap in self.gaps]
-        if why := self.gaps[0].found.interval_reason:
-            parts = [f"who is right more often is not settled: {reason(why)}"]
-        return f"Right labels of {number_of(self.n, 'item')}: {'; '.join(parts)}."
+        of = Population("item", n=self.n)
+        parts = [gap.words(judge, of, margin, is_distance=self.is_distance) for gap in self.gaps]
+        if self.gaps[0].found.interval_reason:
+            parts = parts[:1]
+        return str(say("Right labels of {of}: {parts}.", of=of, parts=joined(parts, "; ", "; ")))
 
     def cells(self) -> Iterator[str]:
         """A row of a table: how near each is, and the gaps."""

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from analysis.report.quantities import Name, capitalised, clause
+from analysis.report.results import not_settled
 from analysis.report.rules import LEVEL
 from analysis.report.verdict.answer import POWER
 from analysis.report.words import number_of, percent, points, points_range, reason
@@ -235,7 +237,8 @@ def _decided(found: PooledReplacement, p: float | None) -> tuple[Trust, str]:
 def _sentence(
     table: ScaleTable, judge: str, trust: Trust, why: str, found: PooledReplacement
 ) -> str:
-    open_ = f"It is not settled whether {judge} could replace an annotator"
+    could = clause("{judge} could replace an annotator", judge=Name(judge))
+    open_ = str(capitalised(not_settled(could)))
     if why == "no_pairs":
         return f"{open_}: no item has two labels of people and one of {judge}."
     if why == "rare_label":
@@ -258,12 +261,12 @@ def _sentence(
         )
     if why == "order":
         return f"{open_}: its own labels in random order agree with people about as often."
-    could = {
-        Trust.TRUSTED: f"{judge} could replace an annotator",
+    words = {
+        Trust.TRUSTED: str(could),
         Trust.NOT_TRUSTED: f"{judge} could not replace an annotator",
         Trust.INCONCLUSIVE: open_,
     }[trust]
-    return f"{could}: {_lost(found)}."
+    return f"{words}: {_lost(found)}."
 
 
 def _lost(found: PooledReplacement) -> str:

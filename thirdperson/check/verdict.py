@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.report.quantities import Name, capitalised, clause
+from analysis.report.results import not_settled
 from analysis.report.verdict.answer import (
     JudgeStanding,
     counted_people,
@@ -178,9 +180,10 @@ def finding_of(report: Mapping[str, Any]) -> CheckFinding:
     sentence, settling = verdict.answer.sentence, verdict.settling
     if report["headline"]["state"] == "no_truth" and replacement_of(report) is None and judges:
         one = judges[0] if len(judges) == 1 else f"one of {len(judges)} judges"
+        could = clause("{one} could replace an annotator", one=Name(one))
         sentence = (
-            f"It is not settled whether {one} could replace an annotator: no item "
-            "has two labels of people and one of a judge."
+            f"{capitalised(not_settled(could))}: no item has two labels of people and one of a "
+            "judge."
         )
         settling = "A second label of people for these items, or right labels: --gold COLUMN."
     return CheckFinding(

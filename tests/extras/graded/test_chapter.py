@@ -13,6 +13,7 @@ from analysis.report.verdict.first_screen import verdict_of
 from analysis.stats import Sharing
 from annotation.models import Annotation
 from extras.graded.agreement import RatedRows, graded_kappa, signed, within_people
+from extras.graded.chapter import CHAPTER
 from extras.graded.graded_answers import GradedAnswers
 from extras.graded.models import Grades
 from extras.graded.setup import set_questions
@@ -129,7 +130,8 @@ def test_claims_are_made_where_their_tests_hold():
     assert "People state a higher certainty where their preference is stronger" in page
     assert "score-5 gives higher scores than people" in page
     assert "People are right more often where" not in page
-    assert "for 290 of 300 answers" in page
+    words = [str(sentence.text) for sentence in CHAPTER.sentences(report)]
+    assert "People gave a reason for 290 of 300 answers." in words
 
 
 def test_judges_are_compared_where_people_prefer_strongly_and_with_one_annotator():

@@ -93,9 +93,10 @@ def test_a_planted_gain_is_shown_and_the_numbers_are_plain_shares():
         "committed": [entry],
         "wording": [],
         "claims_tested": {"kinds": [{"kind": "committing first", "level": 0.05}]},
+        "inputs": {"items": 150},
     }
     [sentence] = WORDINGS.sentences(report)
-    assert str(sentence.text).startswith("j is right more often if it commits first: right on")
+    assert str(sentence.text).startswith("j is right more often if it commits first: ")
 
 
 @pytest.mark.django_db

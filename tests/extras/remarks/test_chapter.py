@@ -9,6 +9,7 @@ import pytest
 from analysis.report.render import render_html
 from analysis.stats import Sharing, Votes
 from analysis.stats.comparison.general_difference import general_difference
+from extras.remarks.chapter import CHAPTER
 from extras.remarks.measures import above, in_pairs, sets_of, surprisingly_popular
 from extras.remarks.models import Remarks
 from extras.remarks.protocols import OTHERS, RESPONSE_SET
@@ -152,10 +153,11 @@ def test_the_chapter_says_what_was_remarked(study):
     assert people["when_wrong"]["value"] == 1.0
     assert found["either"]["judges"][0]["either"]["value"] == 1.0
     page = render_html(report, date=date(2026, 1, 1))
-    assert "3 answers of 480 flag 1 item, 1 of these by at least two people." in page
+    words = [str(sentence.text) for sentence in CHAPTER.sentences(report)]
+    assert words[0] == "3 of 480 answers flag an item: 1 item, 1 of these by at least two people."
     assert "Annotators guess that more others choose as they do than in fact do" in page
     assert "others guesses that more people choose as it does than in fact do" in page
-    assert "wrong choices accept the other response more often than right ones" in page
+    assert "Wrong choices accept the other response more often than right ones" in page
 
 
 @pytest.mark.computed
