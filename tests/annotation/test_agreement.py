@@ -9,7 +9,6 @@ import pytest
 
 from annotation.agreement import ComparedAnswer, RaterAgreement, agreement, at_least
 from annotation.quality import IMPROBABLE
-from tests.sampling import examples
 
 
 def said(*rows: str) -> list[ComparedAnswer]:
@@ -82,11 +81,10 @@ def crowd(rng: random.Random, *, item_sd: float, person_sd: float) -> list[Compa
     return rows
 
 
-@pytest.mark.sampled(keep=2, group="simulations")
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_dissent_flags_careful_people_no_more_often_than_its_caution_says():
     rng = random.Random(5)
-    crowds = examples(40, every=100)
+    crowds = 100
     alike, different = (
         [
             person.probability < IMPROBABLE
@@ -106,7 +104,7 @@ def test_dissent_flags_careful_people_no_more_often_than_its_caution_says():
 def test_somebody_who_contradicts_everybody_is_flagged():
     rng = random.Random(6)
     found = 0
-    for _ in range(100):
+    for _ in range(40):
         rows = crowd(rng, item_sd=1.0, person_sd=0.0)
         turned = [
             row._replace(choice={"r1": "r2", "r2": "r1"}[row.choice]) if row.annotator == 0 else row
@@ -114,4 +112,4 @@ def test_somebody_who_contradicts_everybody_is_flagged():
         ]
         found += agreements(turned)[0].probability < agreements(rows)[0].probability
 
-    assert found > 90
+    assert found > 36

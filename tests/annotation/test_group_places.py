@@ -38,10 +38,10 @@ def short_items(study: Study) -> int:
 
 
 def test_a_surplus_person_uses_up_no_place_that_the_open_items_need():
-    """Twelve men and eight women come to ten places each; two men with places return."""
-    study = make_grouped(each=10, per_person=4, items=40, seats=2)
-    men = [take_part(study, gender="man") for _ in range(12)]
-    for _ in range(8):
+    """Seven men and three women come to five places each; two men with places return."""
+    study = make_grouped(each=5, per_person=4, items=20, seats=2)
+    men = [take_part(study, gender="man") for _ in range(7)]
+    for _ in range(3):
         take_part(study, gender="woman")
 
     for leaver in men[:2]:
@@ -57,18 +57,18 @@ def test_a_surplus_person_uses_up_no_place_that_the_open_items_need():
 
 
 def test_skewed_arrivals_show_immediately_with_the_missing_group():
-    """Men and women in the ratio of four to one come to ten places each."""
-    study = make_grouped(each=10, per_person=4, items=40, seats=2)
-    for number in range(13):
+    """Men and women in the ratio of four to one come to five places each."""
+    study = make_grouped(each=5, per_person=4, items=20, seats=2)
+    for number in range(7):
         take_part(study, gender="woman" if number % 5 == 4 else "man")
 
     assert forecast_of(study).warning.startswith(
         "1 annotator came for full groups: their answers are not counted. Places are open only for "
-        "gender: woman (8). Recruit only these groups"
+        "gender: woman (4). Recruit only these groups"
     )
     words = " ".join(need.sentence for need in annotator_needs(study))
-    assert "1 of 2 quota groups are full. 8 places are open for gender: woman (8)." in words
-    for _ in range(8):
+    assert "1 of 2 quota groups are full. 4 places are open for gender: woman (4)." in words
+    for _ in range(4):
         take_part(study, gender="woman")
     assert forecast_of(study).warning == ""
 

@@ -18,7 +18,7 @@ import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.test"
 django.setup()
 from tests.factories import make_items, make_study
-make_items(make_study(slug="embedded", items_per_annotator=12, annotations_per_item=3), 60)
+make_items(make_study(slug="embedded", items_per_annotator=6, annotations_per_item=3), 30)
 """
 
 
@@ -51,7 +51,7 @@ def test_fifteen_people_in_three_processes_fill_every_seat_and_no_database_is_lo
         ).fetchall()
         states = database.execute("SELECT DISTINCT state FROM annotation_annotator").fetchall()
     database.close()
-    assert Counter(seats) == {(3, 3): 60}
-    assert set(Counter(person for person, _ in people).values()) == {12}
-    assert len(set(people)) == 180
+    assert Counter(seats) == {(3, 3): 30}
+    assert set(Counter(person for person, _ in people).values()) == {6}
+    assert len(set(people)) == 90
     assert states == [("completed",)]

@@ -123,7 +123,7 @@ def test_a_group_with_too_few_clusters_is_not_tested():
         assert found.difference.value is not None
 
 
-@pytest.mark.sampled(keep=1, group="simulations")
+@pytest.mark.nightly
 @pytest.mark.parametrize("few", [5, 10, 15])
 def test_groups_that_are_alike_differ_in_five_percent_of_studies(few):
     rng, n = np.random.default_rng(few), examples(60, every=2000)

@@ -16,10 +16,11 @@ from annotation.models import ProlificStudy
 from demo.prolific.server import SimulatedProlific
 from studies.models import Study
 from tests.annotation.prolific.life import came_before, make_recruiting, published
+from tests.sampling import examples
 
 pytestmark = pytest.mark.django_db
 
-EARLIER = 4_000
+EARLIER = examples(1_000, every=4_000)
 
 
 class Work:

@@ -31,6 +31,7 @@ from tests.annotation.prolific.life import (
     published,
     with_quotas,
 )
+from tests.sampling import some
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PLACES, COST = 6, 3780
@@ -261,7 +262,7 @@ def test_no_fault_does_anything_twice_or_loses_it(
     person = prepare(action, prolific)
     prolific.world.save()
 
-    for fault in FAULTS:
+    for fault in some(FAULTS, keep=5):
         with (
             subtests.test(fault=fault),
             undone(prolific, remembered),

@@ -136,15 +136,6 @@ def press(request, prolific, monkeypatch) -> Press:
     return request.param(prolific, monkeypatch)
 
 
-@pytest.mark.parametrize("press", PRESSES, indirect=True)
-def test_what_is_needed_is_bought_for_the_amount(press):
-    press.prepare(beyond=False)
-
-    press.do(typed=press.amount)
-
-    assert press.spent == int(press.amount.replace(".", ""))
-
-
 @pytest.mark.parametrize("press", BUYING, indirect=True)
 def test_more_than_is_needed_is_refused_unless_it_is_meant_and_the_amount_typed(press):
     press.prepare(beyond=True)
@@ -161,23 +152,21 @@ def test_more_than_is_needed_is_refused_unless_it_is_meant_and_the_amount_typed(
 
 
 @pytest.mark.parametrize("press", PRESSES, indirect=True)
-def test_too_little_money_says_how_much_is_missing_and_where_to_add_it(press):
+def test_what_is_needed_is_bought_for_the_amount_once_there_is_enough_and_it_is_typed(
+    press, monkeypatch
+):
     press.prepare(beyond=False)
-    press.prolific.world.balance = int(press.amount.replace(".", "")) - 120
+    press.prolific.world.balance = too_little = int(press.amount.replace(".", "")) - 120
 
     said = press.do(typed=press.amount)
 
     assert "$1.20 are missing" in said
     assert "on Prolific, under Finance" in said
-    assert press.prolific.world.balance == int(press.amount.replace(".", "")) - 120
+    assert press.prolific.world.balance == too_little
 
-
-@pytest.mark.parametrize("press", PRESSES, indirect=True)
-def test_more_than_was_spent_so_far_is_typed(press, monkeypatch):
-    press.prepare(beyond=False)
+    press.prolific.world.balance = 1_000_000
     # As if the study had spent nothing yet, which is so before it is published.
     monkeypatch.setattr("annotation.prolific.spending.spent_so_far", lambda _study: 0)
-
     assert "to confirm" in press.do(typed="1.00")
     assert press.spent == 0
 

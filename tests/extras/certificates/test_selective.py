@@ -141,8 +141,7 @@ def test_preference_entropy_is_that_of_the_reference_and_of_scipy():
         preference_entropy([1.2])
 
 
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("persona_sd", [0.0, 1.0])
 def test_certificates_of_clustered_items_are_wrong_at_most_as_often_as_they_say(persona_sd):
     """300 items of 100 personas; at 75 and above too many answers are wrong."""

@@ -143,8 +143,7 @@ def covers(found, share):
     return low <= share <= high
 
 
-@pytest.mark.slow
-@pytest.mark.sampled(keep=1, group="simulations")
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["useless", "perfect", "biased"])
 @pytest.mark.parametrize(("n_answered", "icc"), [(20, 0.0), (60, 0.0), (100, 1.0)])
 def test_the_powered_interval_covers_and_is_never_much_wider(kind, n_answered, icc):
@@ -165,8 +164,7 @@ def test_the_powered_interval_covers_and_is_never_much_wider(kind, n_answered, i
         assert np.median(widths) < 1.3 * math.sqrt(n_answered / 200)
 
 
-@pytest.mark.slow
-@pytest.mark.sampled(keep=1, group="simulations")
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["useless", "biased"])
 def test_items_drawn_by_a_judge_give_intervals_that_cover(kind):
     rng = np.random.default_rng(len(kind))

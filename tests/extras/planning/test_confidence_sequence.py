@@ -59,7 +59,6 @@ def test_observations_outside_the_bounds_are_refused(values):
         confidence_sequence(values)
 
 
-@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.parametrize("kind", ["coins", "rare", "means of thirty"])
 def test_the_truth_is_ever_excluded_in_at_most_five_percent(kind):
     rng, n = np.random.default_rng(11), examples(20, every=1000)
@@ -112,7 +111,6 @@ def looked_at(n: int, *, n_items=300, per=30, answers=3):
     return here / n, general / n
 
 
-@pytest.mark.sampled(keep=8, group="simulations")
 def test_looking_after_every_annotator_excludes_the_truth_in_at_most_five_percent():
     n = examples(20, every=1000)
 

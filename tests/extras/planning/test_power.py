@@ -162,7 +162,7 @@ DESIGNS = [
 ]
 
 
-@pytest.mark.sampled(keep=1, group="simulations")
+@pytest.mark.nightly
 @pytest.mark.parametrize(("difference", "n_items", "people", "answers", "sd"), DESIGNS)
 def test_the_planned_power_is_the_simulated_one_within_two_points(
     difference, n_items, people, answers, sd
@@ -298,7 +298,6 @@ def test_a_pilot_gives_back_the_effects_that_it_was_made_from():
         assert mean == pytest.approx(getattr(truth, name), abs=0.2), name
 
 
-@pytest.mark.sampled(keep=8, group="simulations")
 def test_intervals_of_effects_contain_the_truth():
     truth, n = Effects(1.0, 0.6, 0.4, 0.3, 0.5), examples(3, every=100)
 
