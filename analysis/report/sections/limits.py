@@ -1,15 +1,16 @@
 """The chapter on limits: all possible claims of the report, and how many hold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from analysis.data.verdicts import Ints
-from analysis.report.quantities import Name, say
+from analysis.report.quantities import Name, Population, Quantity, Words, say
 from analysis.report.report_json import Json, estimate, number, put
 from analysis.report.results import late_changes
 from analysis.report.rules import LEVEL
-from analysis.report.section import ReportJson, Section, Sentence, of_extras, on_in
+from analysis.report.section import ReportJson, ReportPage, Section, Sentence, of_extras, on_in
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
@@ -307,6 +308,20 @@ class LimitsSection(Section):
     inside = "All limits of this study"
     is_printed = True
     parts = (Claims(),)
+
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
+        tested = page.report.get("claims_tested", {"tested": 0, "hold": 0})
+        claims = Population("claim", n=tested["tested"], path="claims_tested.tested")
+        return {
+            "tested": say(
+                "In addition to the answer of the first screen, {claims} {were} tested, and {hold} "
+                "{verb}.",
+                claims=claims,
+                were=Words("was" if claims.n == 1 else "were"),
+                hold=Quantity("count", claims, tested["hold"], "claims_tested.hold"),
+                verb=Words("holds" if tested["hold"] == 1 else "hold"),
+            )
+        }
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         """Warn if nothing was planned, or plans changed later."""
