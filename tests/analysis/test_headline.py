@@ -109,7 +109,7 @@ def test_intervals_and_numbers_of_items_stand_in_the_sentences():
     assert "correct on 75.0 % of 40 items (95 % CI " in people
     assert "judge 0: correct on 50.0 % of the 40 items it decided (95 % CI " in judge
     assert "the difference is −25.0 points (95 % CI −" in verdict
-    assert "(≥ 80), judge 0 is correct on 50.0 % of 40 items (" in certain
+    assert "(≥ 80), judge 0 is correct on 50.0 % (95 % CI " in certain
 
 
 def test_everybody_right_on_everything_has_intervals_with_width():

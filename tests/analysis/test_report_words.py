@@ -111,7 +111,7 @@ def test_the_side_gets_a_light_and_a_sentence():
 
     lights = {light.light: str(light.text) for light in lights_of(report_of(study))}
 
-    assert lights["red"].startswith("lefty leans to side A: chose side A in 100.0 % of 80 answers")
+    assert lights["red"].startswith("lefty leans to side A: side A was chosen in 100.0 % of 80 answers")
     assert {"unknown", "green"} & lights.keys()
 
 

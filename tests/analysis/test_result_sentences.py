@@ -59,6 +59,7 @@ def is_sound(text, names=()):
     for n, unit in re.findall(rf"(?<![\d.,±+−])(\d[\d,]*) ({UNITS})\b", words):
         is_one = unit.rstrip("s") == unit and unit not in ("people", "replies")
         assert is_one == (n == "1") or unit == "points", words
+    assert not re.search(r"\) \(|\(\(", words), words
     begins = words.startswith(tuple(names)) or not words[0].islower()
     assert begins, words
     assert text.mixed == []

@@ -1,15 +1,17 @@
 """The chapter on limits: all possible claims of the report, and how many hold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from analysis.data.verdicts import Ints
-from analysis.report.quantities import Name, say
+from analysis.report.quantities import Name, Population, Quantity, Words, say
 from analysis.report.report_json import Json, estimate, number, put
 from analysis.report.results import late_changes
 from analysis.report.rules import LEVEL
-from analysis.report.section import ReportJson, Section, Sentence, of_extras, on_in
+from analysis.report.section import ReportJson, ReportPage, Section, Sentence, of_extras, on_in
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
@@ -26,7 +28,7 @@ from analysis.report.sentences import (
 )
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, table_of_entries
-from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
 from analysis.stats.core.groups import FEWEST_PERSONAS
 from analysis.stats.core.multiplicity import flipped_signs, holding, permuted_groups
 from analysis.stats.core.results import FloatArray, mid_ranks, relabel
@@ -36,12 +38,40 @@ from analysis.stats.core.shared_variance import Sharing
 Rater = tuple[str, FloatArray, Ints]
 
 
+@dataclass(frozen=True)
+class RaterClaim:
+    """The test of people, their majority or a run, `about` one topic if there are several.
+
+    `t` has the sign of the claim; `p_max` is adjusted over the tests of the kind. `gap` is the
+    difference with its interval, of claims that are about one.
+    """
+
+    kind: str
+    who: str
+    n: int
+    t: float
+    p_max: float
+    about: str = ""
+    gap: GeneralDifference | None = None
+
+    @property
+    def p(self) -> float | None:
+        return None if np.isnan(self.p_max) else float(self.p_max)
+
+    def as_json(self) -> Json:
+        out: Json = {"kind": self.kind, "who": self.who, "n": self.n}
+        out |= {"about": self.about} if self.about else {}
+        put(out, "t", None if np.isnan(self.t) else number(self.t), "too_few_clusters")
+        put(out, "p_max", self.p, "too_few_clusters")
+        return out if self.gap is None else out | estimate(self.gap)
+
+
 def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     """The entry of report.json: every kind with its level, and raters' tests."""
     found = [*_sides(study), *_lengths(study), *_certainty(study), *_topics(study)]
     adjusted = _elsewhere(study, earlier)
-    for member in found:
-        adjusted.setdefault(member["kind"], []).append(member["p_max"])
+    for claim in found:
+        adjusted.setdefault(claim.kind, []).append(claim.p)
     tested = {
         kind: known
         for kind, values in adjusted.items()
@@ -59,7 +89,8 @@ def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
         for (kind, values), level in zip(tested.items(), levels, strict=True)
     ]
     totals: Json = {key: sum(each[key] for each in kinds) for key in ("tested", "hold")}
-    return {"claims_tested": totals | {"kinds": kinds, "members": found}}
+    members = [claim.as_json() for claim in found]
+    return {"claims_tested": totals | {"kinds": kinds, "members": members}}
 
 
 def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[float | None]]:
@@ -92,7 +123,7 @@ def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[floa
     return found
 
 
-def _sides(study: ReportedStudy) -> list[Json]:
+def _sides(study: ReportedStudy) -> list[RaterClaim]:
     """How much more often side A was chosen than right."""
     data = study.data
     answers = data.answers
@@ -112,7 +143,7 @@ def _sides(study: ReportedStudy) -> list[Json]:
     return _flipped(study, SIDES, values)
 
 
-def _lengths(study: ReportedStudy) -> list[Json]:
+def _lengths(study: ReportedStudy) -> list[RaterClaim]:
     """Whether a side errs more often where the shorter response is right than where the longer is.
 
     Both kinds of items count equally: where longer responses are right more often, errors without
@@ -136,7 +167,7 @@ def _lengths(study: ReportedStudy) -> list[Json]:
     return _flipped(study, LENGTH, values)
 
 
-def _certainty(study: ReportedStudy) -> Iterator[Json]:
+def _certainty(study: ReportedStudy) -> Iterator[RaterClaim]:
     """Whether certainty is higher than accuracy, and whether certain answers are right more often.
 
     The majority has no separate test, because its certainty is a mean over people.
@@ -176,7 +207,7 @@ def _together(study: ReportedStudy) -> Iterator[Rater]:
         yield f"judges.{place}", values, np.arange(theirs.size)
 
 
-def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[Json]:
+def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[RaterClaim]:
     """Test all raters at once; results about people must hold over personas and over people."""
     persona, n = relabel(study.shared.persona)
     if n == 1:
@@ -204,22 +235,20 @@ def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[J
     found = flipped_signs(sums, rng=study.rng())
     out = []
     for (who, values, item), rows in zip(raters, rows_of, strict=True):
-        entry: Json = {"kind": kind, "who": who, "n": int((~np.isnan(values)).sum())}
-        p = float(found.adjusted[rows].max())
-        put(entry, "t", None if np.isnan(found.t[rows[0]]) else number(found.t[rows[0]]))
-        put(entry, "p_max", None if np.isnan(p) else number(p), "too_few_clusters")
+        gap = None
         if kind == SIDES:
             sharing = study.shared.answers
             if who != SINGLE:
                 sharing = study.shared.of_judgments(item)
             elif values.size != sharing.n:
                 sharing = Sharing.of_items(len(values), {"item": item})
-            entry |= estimate(general_difference(values, sharing))
-        out.append(entry)
+            gap = general_difference(values, sharing)
+        n, p = int((~np.isnan(values)).sum()), float(found.adjusted[rows].max())
+        out.append(RaterClaim(kind, who, n, float(found.t[rows[0]]), p, gap=gap))
     return out
 
 
-def _topics(study: ReportedStudy) -> list[Json]:
+def _topics(study: ReportedStudy) -> list[RaterClaim]:
     """Topics on which a side errs more often than on others."""
     items = study.data.items
     values = [item.topic for item in items]
@@ -252,16 +281,18 @@ def _topics(study: ReportedStudy) -> list[Json]:
     tests = permuted_groups(
         sums[0], sums[1], inside, outside, fewest=FEWEST_PERSONAS, rng=study.rng()
     )
-    out = []
-    for place, (who, _) in enumerate(sides):
-        for code, name in enumerate(names):
-            p, t = tests.adjusted[place, code], tests.t[place, code]
-            entry: Json = {"kind": TOPICS, "who": who, "about": name}
-            entry["n"] = int(sums[1, place] @ inside[code])
-            put(entry, "t", None if np.isnan(t) else number(t), "too_few_clusters")
-            put(entry, "p_max", None if np.isnan(p) else number(p), "too_few_clusters")
-            out.append(entry)
-    return out
+    return [
+        RaterClaim(
+            TOPICS,
+            who,
+            int(sums[1, place] @ inside[code]),
+            float(tests.t[place, code]),
+            float(tests.adjusted[place, code]),
+            about=name,
+        )
+        for place, (who, _) in enumerate(sides)
+        for code, name in enumerate(names)
+    ]
 
 
 def claims_table(report: ReportJson) -> Table:
@@ -307,6 +338,20 @@ class LimitsSection(Section):
     inside = "All limits of this study"
     is_printed = True
     parts = (Claims(),)
+
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
+        tested = page.report.get("claims_tested", {"tested": 0, "hold": 0})
+        claims = Population("claim", n=tested["tested"], path="claims_tested.tested")
+        return {
+            "tested": say(
+                "In addition to the answer of the first screen, {claims} {were} tested, and {hold} "
+                "{verb}.",
+                claims=claims,
+                were=Words("was" if claims.n == 1 else "were"),
+                hold=Quantity("count", claims, tested["hold"], "claims_tested.hold"),
+                verb=Words("holds" if tested["hold"] == 1 else "hold"),
+            )
+        }
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         """Warn if nothing was planned, or plans changed later."""

@@ -4,9 +4,20 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.report.quantities import Name, say
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    Text,
+    Words,
+    clause,
+    joined,
+    say,
+    sentences,
+)
+from analysis.report.results import NOTHING, items
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
-from analysis.report.sentences import at
+from analysis.report.sentences import at, shown
 from analysis.report.tables import Table, TableColumn, compact
 from analysis.report.words import run_names, threshold_standing
 
@@ -206,6 +217,123 @@ def _origin(report: Mapping[str, Any]) -> str:
     }.get(standing, f"{standing}, post hoc")
 
 
+def _of_items(report: ReportJson) -> Text:
+    """The items, their right answers and what was asked."""
+    inputs, study = report["inputs"], report["study"]
+    n = inputs["items"]
+    every = items(report, "", n, "inputs.items")
+    people = "people were asked in: {language}{unread}{texts}."
+    unread = study.get("unreviewed_translation")
+    texts = study.get("item_languages")
+    asked = say(
+        "{every} about {personas} and {questions}; task: {task}; " + people,
+        every=every,
+        personas=Population("persona", n=inputs["personas"], path="inputs.personas"),
+        questions=Population("distinct question", n=inputs["questions"], path="inputs.questions"),
+        task=Name(study["task"]),
+        language=Name(study["language"] or "not stated"),
+        unread=NOTHING
+        if not unread
+        else clause(
+            " (nobody had reviewed the translation of the pages into “{name}”)", name=Name(unread)
+        ),
+        texts=clause("; language of the items: {names}", names=Name(", ".join(texts)))
+        if texts
+        else NOTHING,
+    )
+    right = {
+        key: Quantity("count", every, inputs["truth"][key], f"inputs.truth.{key}")
+        for key in ("r1", "r2", "tie", "unknown")
+    }
+    truth = say(
+        "Of the {r1.n}, {r1} {have} response 1 as the person's own answer, {r2} response 2, {tie} "
+        "a tie, and for {unknown} it is unknown.",
+        have=Words("has" if inputs["truth"]["r1"] == 1 else "have"),
+        **right,
+    )
+    wanted = {
+        key: Quantity("count", None, study[key], f"study.{key}")
+        for key in ("annotations_per_item", "items_per_annotator")
+    }
+    target = say(
+        "Target: {annotations_per_item} answers per item and {items_per_annotator} items per "
+        "person.",
+        **wanted,
+    )
+    tie = say("A tie was offered." if study["allow_tie"] else "No tie was offered.")
+    certainty = [say("People stated their certainty from 1 to 100.")]
+    return sentences(asked, truth, target, tie, *(certainty if study["ask_certainty"] else []))
+
+
+def _checks(report: ReportJson) -> Iterator[tuple[str, Text]]:
+    """What kept people or answers out, each with its title."""
+    human = report["human"]
+
+    def people(path: str, n: int) -> Population:
+        return Population("person", n=n, path=f"human.{path}")
+
+    if n := human["people"].get("quota_full"):
+        form = "{people} {were} turned away because their group was full."
+        full = people("people.quota_full", n)
+        yield "Groups", say(form, people=full, were=_were(full))
+    if n := human["people"].get("disqualified"):
+        form = (
+            "{people} {were} disqualified by the questions on the instructions (comprehension "
+            "check)."
+        )
+        out = people("people.disqualified", n)
+        yield "Before the task", say(form, people=out, were=_were(out))
+    checks = human["checks"]
+    if checks["seen"]:
+        counted = people("annotators", human["annotators"])
+        seen = Population("attention check", n=checks["seen"], path="human.checks.seen")
+        yield (
+            "Attention",
+            say(
+                "{n} of the {n.of} who count saw {seen} and failed {failed}. A failed check is a "
+                "sign to look at; it does not exclude anybody by itself.",
+                n=Quantity("count", counted, checks["people"], "human.checks.people"),
+                seen=seen,
+                failed=Quantity("count", seen, checks["failed"], "human.checks.failed"),
+            ),
+        )
+    excluded = say("Researchers excluded nobody.")
+    out = human["not_counted"]
+    if n := out.get("excluded_people"):
+        excluded = say(
+            "Researchers excluded {people} with {answers}.",
+            people=people("not_counted.excluded_people", n),
+            answers=Population("answer", n=out["excluded"], path="human.not_counted.excluded"),
+        )
+    rest = say(
+        "Surplus, released and withdrawn answers are counted under “Participation”; so "
+        "are the items that a judge did not score, and why."
+    )
+    yield "Exclusions", sentences(excluded, rest)
+
+
+def _were(of: Population) -> Words:
+    return Words("was" if of.n == 1 else "were")
+
+
+def _reproduced(report: ReportJson) -> Text:
+    return say(
+        "Seed {seed}, {draws} resamples of every kind, inputs {hash}. The same inputs, seed and "
+        "versions give the same bytes of report.json:",
+        seed=shown(report["seed"], "seed"),
+        draws=Quantity("count", None, report["parameters"]["bootstrap"], "parameters.bootstrap"),
+        hash=Name(report["inputs"]["hash"]),
+    )
+
+
+def _versions_used(report: ReportJson) -> Text:
+    versions = [
+        clause("{name} {version}", name=Name(name), version=shown(version, f"software.{name}"))
+        for name, version in report["software"].items()
+    ]
+    return say("Versions: {versions}.", versions=joined(versions, last=", "))
+
+
 class Methods(Section):
     """Items, checks, runs and prompts, and the registration."""
 
@@ -225,6 +353,10 @@ class Methods(Section):
             "source_rows": [(cells, cells[2].text, cells[3].text) for cells in sources.cells],
             "prompts": prompts(report),
             "threshold_origin": _origin(report),
+            "of_items": _of_items(report),
+            "checks": list(_checks(report)),
+            "reproduced": _reproduced(report),
+            "versions": _versions_used(report),
             "source": list(flat(report["study"]["source"], "study.source")),
         }
 

@@ -58,7 +58,7 @@ from analysis.report.report_json import (
     put_interval,
     undefined,
 )
-from analysis.report.results import Finding, TestResult, by_chance, cannot_tell, items
+from analysis.report.results import NOTHING, Finding, TestResult, by_chance, cannot_tell, items
 from analysis.report.rules import SMALL
 from analysis.report.section import Analysis, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import LENGTH, MAJORITY, SIDES, SINGLE, at, members
@@ -218,35 +218,33 @@ class SideChosen:
     def light(self) -> "Light":
         """Whether the side mattered, in a sentence with its colour."""
         words: dict[str, Slot] = {"who": self.who, "x": self.chosen}
-        chose = clause("chose side A in {x} of {x.of}", **words)
-        words |= {"chose": chose}
         if self.n < SMALL:
-            form = "{who} {chose}: too few to say whether the side mattered."
+            form = "{who} chose side A in {x} of {x.of}: too few to say whether the side mattered."
             return Light("unknown", say(form, **words))
         if self.right is None:
-            return Light(
-                "unknown", say("{who} {chose}; how often A was right is unknown.", **words)
-            )
-        words["right"] = clause("it was right in {right}", right=self.right)
+            form = "{who} chose side A in {x} of {x.of}; how often A was right is unknown."
+            return Light("unknown", say(form, **words))
+        words["right"] = self.right
         if self.result is None:
-            return Light("unknown", say("{who} {chose}, and {right}.", **words))
+            form = "{who} chose side A in {x} of {x.of}, and it was right in {right}."
+            return Light("unknown", say(form, **words))
         gap, ends = self.result.value, self.result.value.interval.ends
         words["gap"] = clause("a difference of {gap} points", gap=gap)
         if ends is not None:
             words["gap"] = clause("{gap}, {x.interval}", gap=words["gap"], x=gap)
+        chosen = "side A was chosen in {x} of {x.of} and right in {right} ({gap}{p})"
+        words["p"] = NOTHING
         if self.result.finding is not Finding.OPEN:
-            form = f"{{who}} {self.leans}: {{chose}}, and {{right}} ({{gap}}{{p}})."
-            is_small = abs(gap.value) < NOTICEABLE
-            return Light(
-                "amber" if is_small else "red", say(form, p=self.result.adjusted_p, **words)
-            )
+            words["p"] = self.result.adjusted_p
+            light = "amber" if abs(gap.value) < NOTICEABLE else "red"
+            return Light(light, say(f"{{who}} {self.leans}: {chosen}.", **words))
         if ends is not None and -NOTICEABLE < ends[0] and ends[1] < NOTICEABLE:
-            limit = Quantity("margin", None, NOTICEABLE)
-            form = "No lean of {limit} points or more for {who}: {chose}, and {right} ({gap})."
-            return Light("green", say(form, limit=limit, **words))
-        form = "{open}: {chose}, and {right} ({gap}).{chance}"
-        unknown = cannot_tell(clause("the side matters for {who}", who=self.who))
-        return Light("unknown", say(form, open=unknown, chance=by_chance(gap.interval), **words))
+            words["limit"] = Quantity("margin", None, NOTICEABLE)
+            form = f"No lean of {{limit}} points or more for {{who}}: {chosen}."
+            return Light("green", say(form, **words))
+        words["open"] = cannot_tell(clause("the side matters for {who}", who=self.who))
+        words["chance"] = by_chance(gap.interval)
+        return Light("unknown", say(f"{{open}}: {chosen}.{{chance}}", **words))
 
     @property
     def leans(self) -> str:

@@ -171,9 +171,7 @@ def _tested(report: ReportJson) -> Iterator[ReportClaim]:
     """The claims of every kind with an entry for each judge and for people."""
     for kind, forms in _FORMS.items():
         for test in rater_tests(report, kind):
-            # The certainty of the majority is a mean over people, who have their own test.
-            if test.who != MAJORITY or kind == LENGTH:
-                yield forms.claim(test)
+            yield forms.claim(test)
     yield from _certain(report)
     # Groups of personas on which a side errs are claims, never questions.
     for group in group_tests(report):

@@ -1,12 +1,12 @@
 """What would mislead readers if they did not know it, such as answers that may have been copied."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from analysis.data.arrays import CHOICES, MISSING
-from analysis.data.verdicts import Ints
 from analysis.report.quantities import (
     Name,
     Population,
@@ -32,39 +32,128 @@ FEWEST_CLUSTERS = 6
 MANY_REPEATED = 0.02
 
 
+@dataclass(frozen=True)
+class Followed:
+    """A judge that gives the majority's answer to all `n` items that both decided.
+
+    Some judges always fail to on the `split` items on which people disagree.
+    """
+
+    who: str
+    n: int
+    split: int
+    items: int
+
+    def text(self, names: Mapping[str, str]) -> Text:
+        form = "{judge} gives the answer of {people} to all {items}"
+        if self.split:
+            form += ", also to the {split} on which people disagree"
+        return say(
+            form + ". If its answers were made from theirs, comparing them says nothing.",
+            judge=Name(names[self.who]),
+            people=Words(names[MAJORITY]),
+            items=Population("item", "that both decided", self.n, self.items),
+            split=Population("item", n=self.split),
+        )
+
+
+@dataclass(frozen=True)
+class OthersAnswers:
+    """How many answers other people gave, and how many of them are a judge's."""
+
+    n: int
+    same: int
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """People whose answers are all a judge's: how many of whom, and the fewest answers of one."""
+
+    who: str
+    people: int
+    among: int
+    answers: int
+    fewest: int
+    others: OthersAnswers
+
+    def text(self, names: Mapping[str, str]) -> Text:
+        others = Population("answer", n=self.others.n)
+        return say(
+            "{people} {verb} the same answer as {judge} every time ({own.n}), others in {same} of "
+            "{same.of}. Their answers may be copies.",
+            people=Population("person", n=self.people, among=self.among),
+            verb=Words("gives" if self.people == 1 else "give"),
+            judge=Name(names[self.who]),
+            own=Population("answer", "of theirs", self.answers),
+            same=Quantity("share", others, self.others.same / others.n),
+        )
+
+
+@dataclass(frozen=True)
+class Beaten:
+    """A side that is right less often than the constant `answer` would be."""
+
+    who: str
+    n: int
+    correct: int
+    constant: int
+    answer: str
+
+    @property
+    def of(self) -> Population:
+        return Population("answer" if self.who == SINGLE else "item", n=self.n)
+
+    def share(self, count: int) -> Quantity:
+        return Quantity("share", self.of, count / self.n)
+
+
+@dataclass(frozen=True)
+class Uneven:
+    """Kinds of clusters of which the `largest` have `items` of `n` items."""
+
+    of: str
+    among: int
+    largest: int
+    items: int
+    n: int
+
+    def text(self) -> Text:
+        return say(
+            "{largest} {largest.has} {share} of {share.of}: results are mostly about them.",
+            largest=Population(self.of, n=self.largest, among=self.among),
+            share=Quantity("share", Population("item", n=self.n), self.items / self.n),
+        )
+
+
 def cautions(study: ReportedStudy) -> Json:
     """The entry of report.json: only what holds for the study."""
-    followed = _followed(study)
-    named = {entry["who"] for entry in followed}
-    entries: Json = {
+    followed = list(_followed(study))
+    named = {one.who for one in followed}
+    kinds: Mapping[str, Iterable[Followed | Pasted | Beaten | Uneven]] = {
         "followed": followed,
-        "pasted": [entry for entry in _pasted(study) if entry["who"] not in named],
-        "constant": _constant(study),
+        "pasted": [one for one in _pasted(study) if one.who not in named],
+        "constant": _beaten(study),
         "uneven": _uneven(study),
     }
+    entries: Json = {kind: found for kind, of in kinds.items() if (found := [*map(asdict, of)])}
     present = {item.key for item in study.data.items}
     repeated = sum({key, first} <= present for key, first in study.data.repeats.items())
     if repeated > MANY_REPEATED * len(present):
         entries["repeated"] = repeated
-    return {key: value for key, value in entries.items() if value}
+    return entries
 
 
-def _followed(study: ReportedStudy) -> list[Json]:
-    """Judges that give the majority's answer to every item, although some always fail to."""
-    out, people = [], study.people
-    counts = study.votes.counts()
+def _followed(study: ReportedStudy) -> Iterator[Followed]:
+    counts, people = study.votes.counts(), study.people
     for place in study.whole_runs:
         answer = study.judges[place].answer
         result = follows_majority(counts, people.answer, np.where(answer < 2, answer, MISSING))
         by_chance = LEVEL / len(study.whole_runs)
         if result.n >= MIN_COMPARED and result.is_same and (result.p or 0.0) <= by_chance:
-            entry: Json = {"who": f"judges.{place}", "n": result.n, "split": result.split}
-            out.append(entry | {"items": len(study.data.items)})
-    return out
+            yield Followed(f"judges.{place}", result.n, result.split, len(study.data.items))
 
 
-def _pasted(study: ReportedStudy) -> Iterator[Json]:
-    """People whose answers are all a judge's."""
+def _pasted(study: ReportedStudy) -> Iterator[Pasted]:
     votes = study.votes
     for place in study.whole_runs:
         own = study.judges[place].answer[votes.item]
@@ -75,17 +164,17 @@ def _pasted(study: ReportedStudy) -> Iterator[Json]:
         )
         result = same_throughout(n, same, tests=len(study.whole_runs))
         if result.p is not None and result.p <= LEVEL:
-            yield {
-                "who": f"judges.{place}",
-                "people": int(result.people.size),
-                "among": int((n > 0).sum()),
-                "answers": result.items,
-                "fewest": result.fewest,
-                "others": {"n": result.others_items, "same": result.others_same},
-            }
+            yield Pasted(
+                f"judges.{place}",
+                int(result.people.size),
+                int((n > 0).sum()),
+                result.items,
+                result.fewest,
+                OthersAnswers(result.others_items, result.others_same),
+            )
 
 
-def _constant(study: ReportedStudy) -> list[Json]:
+def _beaten(study: ReportedStudy) -> list[Beaten]:
     """Sides that are right less often than the same answer to every item would be."""
     truth = study.truth
     known = truth[truth >= 0]
@@ -96,34 +185,25 @@ def _constant(study: ReportedStudy) -> list[Json]:
     sides = [(MAJORITY, study.people.correct, items)]
     sides.append((SINGLE, study.correct_alone, study.votes.item))
     sides += [(f"judges.{n}", study.judges[n].correct, items) for n in study.whole_runs]
-    tested = [_beaten(who, correct, truth[item] == always) for who, correct, item in sides]
-    beaten = [side | {"answer": CHOICES[always]} for side in tested if side]
-    is_many = any(side["who"] == MAJORITY for side in beaten)
-    return [side for side in beaten if side["who"] != SINGLE or not is_many]
+    beaten = []
+    for who, correct, item in sides:
+        scored = correct >= 0
+        n, own = int(scored.sum()), int((correct == 1).sum())
+        same = int((truth[item] == always)[scored].sum())
+        if n >= MIN_COMPARED and own < same:
+            beaten.append(Beaten(who, n, own, same, CHOICES[always]))
+    is_many = any(side.who == MAJORITY for side in beaten)
+    return [side for side in beaten if side.who != SINGLE or not is_many]
 
 
-def _beaten(who: str, correct: Ints, constant: np.ndarray[Any, Any]) -> Json:
-    """A side's right answers and those of the constant one; empty if they are not fewer."""
-    scored = correct >= 0
-    n, own, same = int(scored.sum()), int((correct == 1).sum()), int(constant[scored].sum())
-    if n < MIN_COMPARED or own >= same:
-        return {}
-    return {"who": who, "n": n, "correct": own, "constant": same}
-
-
-def _uneven(study: ReportedStudy) -> list[Json]:
-    """Kinds of clusters of which a few have most of the items."""
-    out = []
+def _uneven(study: ReportedStudy) -> Iterator[Uneven]:
     for kind, codes in (("persona", study.shared.persona), ("question", study.shared.question)):
         sizes = np.bincount(codes)
         sizes = sizes[sizes > 0]
-        if sizes.size < FEWEST_CLUSTERS:
-            continue
-        largest, items = fewest_with(MOST_ITEMS, sizes.tolist())
-        if largest <= FEW_OF_ALL * sizes.size:
-            entry: Json = {"of": kind, "among": int(sizes.size), "largest": largest}
-            out.append(entry | {"items": items, "n": int(codes.size)})
-    return out
+        if sizes.size >= FEWEST_CLUSTERS:
+            largest, items = fewest_with(MOST_ITEMS, sizes.tolist())
+            if largest <= FEW_OF_ALL * sizes.size:
+                yield Uneven(kind, int(sizes.size), largest, items, int(codes.size))
 
 
 ALWAYS = {"r1": "Always response 1", "r2": "Always response 2", "tie": "Always a tie"}
@@ -132,16 +212,17 @@ ALWAYS = {"r1": "Always response 1", "r2": "Always response 2", "tie": "Always a
 def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
     """The sentences, the most important first, each with its code."""
     entries: Mapping[str, Any] = report.get("cautions", {})
-    people = (
-        "the only person" if report["human"].get("annotators") == 1 else "the majority of people"
-    )
-    name_of = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
+    is_one = report["human"].get("annotators") == 1
+    names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
+    names[MAJORITY] = "the only person" if is_one else "the majority of people"
+    names[SINGLE] = "one person’s answer"
     for entry in entries.get("followed", ()):
-        yield "followed", _followed_text(name_of[entry["who"]], people, entry)
+        yield "followed", Followed(**entry).text(names)
     for entry in entries.get("pasted", ()):
-        yield "pasted", _pasted_text(name_of[entry["who"]], entry)
-    sides = name_of | {MAJORITY: people, SINGLE: "one person’s answer"}
-    yield from (("constant", text) for text in _constant_texts(sides, entries.get("constant", ())))
+        others = OthersAnswers(**entry["others"])
+        yield "pasted", Pasted(**entry | {"others": others}).text(names)
+    beaten = [Beaten(**entry) for entry in entries.get("constant", ())]
+    yield from (("constant", text) for text in _constant_texts(names, beaten))
     if n := entries.get("repeated"):
         items = Population("item", n=n, among=report["inputs"]["items"])
         yield (
@@ -153,72 +234,23 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
             ),
         )
     for entry in entries.get("uneven", ()):
-        yield "uneven", _uneven_text(entry)
+        yield "uneven", Uneven(**entry).text()
 
 
-def _followed_text(name: str, people: str, entry: Mapping[str, Any]) -> Text:
-    items = Population("item", "that both decided", entry["n"], entry["items"])
-    split = Population("item", n=entry["split"])
-    words = "{judge} gives the answer of {people} to all {items}"
-    if entry["split"]:
-        words += ", also to the {split} on which people disagree"
-    return say(
-        words + ". If its answers were made from theirs, comparing them says nothing.",
-        judge=Name(name),
-        people=Words(people),
-        items=items,
-        split=split,
-    )
-
-
-def _pasted_text(name: str, entry: Mapping[str, Any]) -> Text:
-    people = Population("person", n=entry["people"], among=entry["among"])
-    own = Population("answer", "of theirs", entry["answers"])
-    others = Population("answer", n=entry["others"]["n"])
-    share = entry["others"]["same"] / entry["others"]["n"]
-    same = Quantity("share", others, share)
-    verb = Words("gives" if entry["people"] == 1 else "give")
-    return say(
-        "{people} {verb} the same answer as {judge} every time ({own.n}), others in {same} of "
-        "{same.of}. Their answers may be copies.",
-        people=people,
-        verb=verb,
-        judge=Name(name),
-        own=own,
-        same=same,
-    )
-
-
-def _constant_texts(sides: Mapping[str, str], entries: list[Mapping[str, Any]]) -> Iterator[Text]:
+def _constant_texts(names: Mapping[str, str], beaten: Sequence[Beaten]) -> Iterator[Text]:
     """One sentence for all sides that were scored on the same items."""
-    for n, kind in dict.fromkeys((side["n"], side["who"] == SINGLE) for side in entries):
-        same = [side for side in entries if (side["n"], side["who"] == SINGLE) == (n, kind)]
-        of = Population("answer" if kind else "item", n=n)
-
-        def share(count: int, of: Population = of) -> Quantity:
-            return Quantity("share", of, count / of.n)
-
+    for of in dict.fromkeys(side.of for side in beaten):
+        same = [side for side in beaten if side.of == of]
         parts = [
-            clause("{who} on {x}", who=Name(sides[side["who"]]), x=share(side["correct"]))
+            clause("{who} on {x}", who=Name(names[side.who]), x=side.share(side.correct))
             for side in same
         ]
         yield say(
             "{always} would be right on {x} of {x.of}, {sides}.",
-            always=Name(ALWAYS[same[0]["answer"]]),
-            x=share(same[0]["constant"]),
+            always=Name(ALWAYS[same[0].answer]),
+            x=same[0].share(same[0].constant),
             sides=joined(parts),
         )
-
-
-def _uneven_text(entry: Mapping[str, Any]) -> Text:
-    largest = Population(entry["of"], n=entry["largest"], among=entry["among"])
-    items = Population("item", n=entry["n"])
-    share = Quantity("share", items, entry["items"] / entry["n"])
-    return say(
-        "{largest} {largest.has} {share} of {share.of}: results are mostly about them.",
-        largest=largest,
-        share=share,
-    )
 
 
 class Cautions(Section):

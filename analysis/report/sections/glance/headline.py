@@ -203,7 +203,7 @@ class _CertainSide:
             return clause(form, who=self.who, of=self.items)
         accuracy = accuracy_of(self.entry["high"], f"{self.path}.high", self.items, self.interval)
         return clause(
-            "{who} is correct on {x} of {x.some} ({x.interval})", who=self.who, x=accuracy
+            "{who} is correct on {x} ({x.interval}) of {x.some}", who=self.who, x=accuracy
         )
 
 

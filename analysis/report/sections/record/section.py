@@ -25,7 +25,7 @@ from analysis.report.quantities import (
     sentences,
 )
 from analysis.report.report_json import Json, number, pick, put
-from analysis.report.results import items
+from analysis.report.results import NOTHING, items
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.record.participation import Annotators, ItemsSection, Participation
 from analysis.report.study import ReportedStudy
@@ -39,6 +39,7 @@ from analysis.report.tables import (
 )
 from analysis.report.words import named_entries, run_names
 from analysis.stats.accuracy.general_accuracy import accuracy_bounds
+from studies.money import format_cost
 
 STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
 
@@ -486,6 +487,40 @@ def _limits(report: ReportJson) -> Iterator[tuple[str, Text]]:
     yield from (("reading", text) for text in reading_sentences(report))
 
 
+def _took_part(report: ReportJson) -> Text:
+    """How many people gave how many answers, and what they were paid."""
+    human, pay = report["human"], report["human"]["pay"]
+    paid: Text | Words = NOTHING
+    if n := pay["finished"]:
+        finished = Population("person", n=n, path="human.pay.finished")
+        form = "; {finished.size} finished and were paid {rewards}"
+        if report["study"]["source"].get("pooled_from"):
+            form = "; {finished.size} participations were finished and paid {rewards}"
+        totals = [(pay["rewards"], pay.get("currency"))]
+        if pay["rewards"] is None:
+            totals = [(one["rewards"], one["currency"]) for one in pay["promised"]]
+        each: Text | Words = NOTHING
+        if pay["per_correct"]:
+            amount = _amount(pay["per_correct"], pay["currency"])
+            each = clause(", {amount} per right answer", amount=amount)
+        paid = clause(
+            f"{form} in rewards, before platform fees and taxes{{each}}",
+            finished=finished,
+            rewards=joined([_amount(*total) for total in totals]),
+            each=each,
+        )
+    return say(
+        "{people} gave the {answers} of this report{paid}.",
+        people=Population("person", n=human["annotators"], path="human.annotators"),
+        answers=Population("answer", n=human["answers"], path="human.answers"),
+        paid=paid,
+    )
+
+
+def _amount(value: float, currency: str) -> Text:
+    return clause("{money}", money=Name(f"{format_cost(value, currency=currency)} {currency}"))
+
+
 class Record(Section):
     """Participants, exclusions, and costs."""
 
@@ -504,4 +539,5 @@ class Record(Section):
         # Templates resolve a dictionary's method “items” before the key “items”.
         shown = page.tables.get("items")
         rows = list(_item_rows(page.report, shown)) if shown else []
-        return {"item_table": shown, "item_rows": rows}
+        took_part = _took_part(page.report)
+        return {"item_table": shown, "item_rows": rows, "took_part": took_part}
