@@ -17,12 +17,14 @@ from analysis.stats import block_difference
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_mean, multiway_proportion
-from extras.wordings.committed import committed_first
+from extras.wordings.protocols import COMMITTED, REFERENCE
+from extras.wordings.references import with_reference
 from extras.wordings.stats import factor_effects
+from extras.wordings.usual_question import compared_with_usual
 from extras.wordings.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 
 WORDING = "wordings"
-COMMITTING = "committing first"
+COMMITTING, REFERENCES = "committing first", "reference answers"
 FACTORS = ("wording", "framing", "order")
 UNDECIDED = ("left_out", "half")
 OWN_WORDS = "protocol’s own"
@@ -219,18 +221,59 @@ def committed_table(report: ReportJson) -> Table:
         "wording_committed",
         "Judges that commit first",
         [(entry["judge"], entry) for entry in report["committed"]],
-        [
-            ("Items", "count", "n"),
-            ("Committed first", "percent", "committed_right"),
-            ("Usual question", "percent", "usual_right"),
-            ("Points", "points", "difference.value", "Committed minus usual"),
-            ("95 % interval", "points_range", "difference.ci", "Committed minus usual"),
-            ("Holm p", "p", "difference.p_holm", "Committed minus usual"),
-        ],
+        _compared(COMMITTED.name, "Committed first", "Committed minus usual"),
         "How often each is right on the items asked in both ways; one without a verdict counts "
         "half. Intervals hold for items, personas and questions in general.",
         first="Judge",
     )
+
+
+def references_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "wording_references",
+        "Judges that saw a reference answer",
+        [(entry["judge"], entry) for entry in report["with_reference"] if "usual" in entry],
+        _compared(REFERENCE.name, "With the reference", "With minus without"),
+        "How often each is right on the items that have a reference answer and were also asked "
+        "about without it; one without a verdict counts half. Intervals hold for items, personas "
+        "and questions in general.",
+        first="Judge",
+    )
+
+
+def given_away_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "wording_given_away",
+        "What reference answers give away",
+        [(entry["judge"], entry) for entry in report["with_reference"]],
+        [
+            ("Items", "count", "items"),
+            ("Reference is a response", "count", "given_away"),
+            ("It is the right one", "count", "right_given_away"),
+            ("Other items", "count", "others_n", "With minus without, on other items"),
+            ("Points", "points", "others_difference.value", "With minus without, on other items"),
+            (
+                "95 % interval",
+                "points_range",
+                "others_difference.ci",
+                "With minus without, on other items",
+            ),
+        ],
+        "A reference is a response if both share nine in ten of the longer one’s words, or if it "
+        "only names it. There the judge can compare texts instead of thinking of the person.",
+        first="Judge",
+    )
+
+
+def _compared(setting: str, name: str, group: str) -> list[tuple[str, ...]]:
+    return [
+        ("Items", "count", "n"),
+        (name, "percent", f"{setting}_right"),
+        ("Usual question", "percent", "usual_right"),
+        ("Points", "points", "difference.value", group),
+        ("95 % interval", "points_range", "difference.ci", group),
+        ("Holm p", "p", "difference.p_holm", group),
+    ]
 
 
 def effects_table(report: ReportJson) -> Table:
@@ -275,7 +318,10 @@ class WordingSection(Section):
     name = "wording"
     has_claims = True
     title = "Wording"
-    inside = "All ways of asking, pairs of wordings, the effect of each change, committing first"
+    inside = (
+        "All ways of asking, pairs of wordings, the effect of each change, committing first, "
+        "reference answers"
+    )
     analyses = (
         Analysis(
             "wording",
@@ -308,19 +354,33 @@ committed.usual | text | Hash of the run with the usual question.
 usual_setting | text | Setting of that run.
 committed_right | share | Accuracy of the run that commits first, on the items of both.
 usual_right | share | Accuracy of the run with the usual question, on the items of both.
+with_reference | list or text | Judges that saw the reference answers of items.
+with_reference.reference | text | Hash of the run that saw them.
+with_reference.usual | text | Hash of the run with the usual question.
+reference_right | share | Accuracy of the run that saw references, on the items of both.
+given_away | count | Items whose reference is one of the two responses, or nearly.
+right_given_away | count | Items whose reference is the response that counts as right, or nearly.
+others_n | count | Items of both runs whose reference is neither response.
+others_difference | object | The difference on those items.
 """
 
     def is_needed(self, report: ReportJson) -> bool:
-        return bool(report["wording"] or report["committed"])
+        return bool(report["wording"] or report["committed"] or report["with_reference"])
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {"wording": wordings(study), "committed": committed_first(study)}
+        return {
+            "wording": wordings(study),
+            "committed": compared_with_usual(study, COMMITTED.name),
+            "with_reference": with_reference(study),
+        }
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         effects = (effect for entry in report["wording"] for effect in entry["effects"])
         claims = {WORDING: [each["p_holm"] for each in effects if each["factor"] == "wording"]}
         if report["committed"]:
             claims[COMMITTING] = [each["difference"]["p_holm"] for each in report["committed"]]
+        if compared := [each for each in report["with_reference"] if "usual" in each]:
+            claims[REFERENCES] = [each["difference"]["p_holm"] for each in compared]
         return claims
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
@@ -330,12 +390,18 @@ usual_right | share | Accuracy of the run with the usual question, on the items 
             yield ways_table(report)
         if report["committed"]:
             yield committed_table(report)
+        if report["with_reference"]:
+            yield references_table(report)
+            yield given_away_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for entry in report["committed"]:
             if entry["difference"]["value"] is not None:
-                words = _committed(entry, level_of(report, COMMITTING))
+                level = level_of(report, COMMITTING)
+                words = _difference_words(entry, COMMITTED.name, _COMMITS, level)
                 yield Sentence.of("finding", words)
+        for entry in report["with_reference"]:
+            yield from _reference_sentences(report, entry)
         level = level_of(report, WORDING)
         for entry in report["wording"]:
             if (effect := _wording_effect(entry)) is not None and effect["share"] is not None:
@@ -353,22 +419,50 @@ usual_right | share | Accuracy of the run with the usual question, on the items 
                 )
 
 
-def _committed(entry: Mapping[str, Any], level: float) -> str:
-    """Whether a judge is right more often if it commits first."""
+_COMMITS = ("committing first", "if it commits first")
+_REFERS = ("a reference answer in the prompt", "if it sees a reference answer")
+
+
+def _difference_words(
+    entry: Mapping[str, Any], setting: str, change: tuple[str, str], level: float
+) -> str:
+    """Whether a judge is right more often if it is asked in another setting."""
     difference = entry["difference"]
+    what, condition = change
     size = (
-        f"right on {percent(entry['committed_right'])} instead of {percent(entry['usual_right'])} "
+        f"right on {percent(entry[f'{setting}_right'])} instead of {percent(entry['usual_right'])} "
         f"of {number_of(entry['n'], 'item')}, {points(difference['value'])} points"
     )
     if difference["ci"]:
         size += f" (95\u00a0% CI {points_range(difference['ci'])})"
     if not holds(difference, level, "p_holm"):
         return (
-            f"{entry['judge']}: it is not shown that committing first changes how often the judge "
+            f"{entry['judge']}: it is not shown that {what} changes how often the judge "
             f"is right: {size}."
         )
     way = "more" if difference["value"] > 0 else "less"
-    return f"{entry['judge']} is right {way} often if it commits first: {size}."
+    return f"{entry['judge']} is right {way} often {condition}: {size}."
+
+
+def _reference_sentences(report: ReportJson, entry: Mapping[str, Any]) -> Iterator[Sentence]:
+    """What a reference answer changed, and what it gave away."""
+    if "usual" in entry and entry["difference"]["value"] is not None:
+        level = level_of(report, REFERENCES)
+        yield Sentence.of("finding", _difference_words(entry, REFERENCE.name, _REFERS, level))
+    if not entry["given_away"]:
+        return
+    one = entry["given_away"] == 1
+    words = (
+        f"{entry['judge']} saw reference answers: for {entry['given_away']:,} of "
+        f"{number_of(entry['items'], 'item')} {'it was' if one else 'they were'} one of the two "
+        "responses, or nearly"
+    )
+    if right := entry["right_given_away"]:
+        words += (
+            f", and for {right:,} the one that counts as right. There the judge was shown what "
+            "scores it"
+        )
+    yield Sentence.of("limit", f"{words}.", "reference_given_away")
 
 
 def _conclusion(effect: Mapping[str, Any], level: float) -> str:
