@@ -39,6 +39,7 @@ SLOTS: dict[str, str] = {
     "examples": "other answers of the same person, if a run shows some",
     "others": "what other judges wrote, for a setting that continues from their replies",
     "options": "all responses, each with its letter, for settings that show more than two",
+    "reference": "the item’s reference answer, for settings that show it; empty for others",
     "advice": "what is shown after the first answer, if the item has advice",
 }
 _SLOT_LIKE = re.compile(r"\{\{([^{}\n]*)\}\}")

@@ -243,6 +243,7 @@ _ITEM_COLUMNS = _columns("""
     media               text    Pictures and sounds of the question (JSON).
     media_1             text    Pictures and sounds of response 1 (JSON).
     media_2             text    Pictures and sounds of response 2 (JSON).
+    reference           text    A reference answer, which only judges can see.
     extra               text    Fields of the source that the format does not know (JSON).
 """)
 _BY_NAME = {column.name: column for column in _ITEM_COLUMNS}

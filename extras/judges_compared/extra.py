@@ -7,7 +7,8 @@ EXTRA = Extra(
     title="Judges and wordings compared",
     summary=(
         "Whether any judges differ, which pairs do, and how much each is like a person; whether "
-        "the words of the question change what judges answer."
+        "the words of the question, committing first or a reference answer change what judges "
+        "answer."
     ),
     group="analyses",
     former=("wordings",),
@@ -15,11 +16,15 @@ EXTRA = Extra(
         "several": "Which judge is best (Cochran's Q, pairs, ranks)",
         "wording": "Effect of wording, framing and order",
     },
-    protocols=(Placed("protocols:COMMITTED", after="reason-after"),),
+    protocols=(
+        Placed("protocols:COMMITTED", after="reason-after"),
+        Placed("protocols:REFERENCE", after="committed"),
+    ),
     chapters=(
         Placed("ranking:RANKING", at="accuracy"),
         Placed("tiers:TIERS", at="agreement"),
         Placed("tiers:LEAVE_ONE_OUT", at="agreement"),
         Placed("wording:WORDINGS", after="position"),
     ),
+    readers=("references:REFERENCES",),
 )

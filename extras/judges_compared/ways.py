@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis.data.arrays import Dataset, Floats, Judgments, RunData
 from analysis.data.verdicts import Verdicts, run_verdicts
@@ -74,11 +75,18 @@ def read_by(data: Dataset, run: RunData, order: str) -> Verdicts:
 def credits_of(data: Dataset, run: RunData, verdicts: Verdicts, *, half: bool) -> Floats:
     """Credit of each item: 1 right, 0 wrong; NaN without a truth or a question.
 
-    An item without a verdict has no credit, or one half with `half`.
+    An item without a verdict has no credit, or one half with `half`. One that was never asked
+    about has none: the judge wrote a response, or the setting cannot ask about it.
     """
     found = np.where(verdicts.scored, verdicts.correct, np.nan).astype(np.float64)
     if half:
-        asked = np.bincount(run.judgments.item, minlength=len(data.items)) > 0
+        asked = asked_of(data, run)
         known = data.scored_truth(offers_tie=run.offers_tie) >= 0
         found[asked & known & (verdicts.answer < 0)] = 0.5
     return found
+
+
+def asked_of(data: Dataset, run: RunData) -> npt.NDArray[np.bool_]:
+    """Whether a run asked about each item."""
+    rows = run.judgments
+    return np.bincount(rows.item[rows.status != "skipped"], minlength=len(data.items)) > 0

@@ -27,12 +27,14 @@ from analysis.stats import block_difference
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_mean, multiway_proportion
-from extras.judges_compared.committed import committed_first
+from extras.judges_compared.protocols import COMMITTED, REFERENCE
+from extras.judges_compared.references import with_reference
 from extras.judges_compared.stats import factor_effects
+from extras.judges_compared.usual_question import compared_with_usual
 from extras.judges_compared.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 
 WORDING = "wordings"
-COMMITTING = "committing first"
+COMMITTING, REFERENCES = "committing first", "reference answers"
 FACTORS = ("wording", "framing", "order")
 UNDECIDED = ("left_out", "half")
 OWN_WORDS = "protocol’s own"
@@ -229,18 +231,59 @@ def committed_table(report: ReportJson) -> Table:
         "wording_committed",
         "Judges that commit first",
         [(entry["judge"], entry) for entry in report["committed"]],
-        [
-            ("Items", "count", "n"),
-            ("Committed first", "percent", "committed_right"),
-            ("Usual question", "percent", "usual_right"),
-            ("Points", "points", "difference.value", "Committed minus usual"),
-            ("95 % interval", "points_range", "difference.ci", "Committed minus usual"),
-            ("Holm p", "p", "difference.p_holm", "Committed minus usual"),
-        ],
+        _compared(COMMITTED.name, "Committed first", "Committed minus usual"),
         "How often each is right on the items asked in both ways; one without a verdict counts "
         "half. Intervals hold for items, personas and questions in general.",
         first="Judge",
     )
+
+
+def references_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "wording_references",
+        "Judges that saw a reference answer",
+        [(entry["judge"], entry) for entry in report["with_reference"] if "usual" in entry],
+        _compared(REFERENCE.name, "With the reference", "With minus without"),
+        "How often each is right on the items that have a reference answer and were also asked "
+        "about without it; one without a verdict counts half. Intervals hold for items, personas "
+        "and questions in general.",
+        first="Judge",
+    )
+
+
+def given_away_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "wording_given_away",
+        "What reference answers give away",
+        [(entry["judge"], entry) for entry in report["with_reference"]],
+        [
+            ("Items", "count", "items"),
+            ("Reference is a response", "count", "given_away"),
+            ("It is the right one", "count", "right_given_away"),
+            ("Other items", "count", "others_n", "With minus without, on other items"),
+            ("Points", "points", "others_difference.value", "With minus without, on other items"),
+            (
+                "95 % interval",
+                "points_range",
+                "others_difference.ci",
+                "With minus without, on other items",
+            ),
+        ],
+        "A reference is a response if both share nine in ten of the longer one’s words, or if it "
+        "only names it. There the judge can compare texts instead of thinking of the person.",
+        first="Judge",
+    )
+
+
+def _compared(setting: str, name: str, group: str) -> list[tuple[str, ...]]:
+    return [
+        ("Items", "count", "n"),
+        (name, "percent", f"{setting}_right"),
+        ("Usual question", "percent", "usual_right"),
+        ("Points", "points", "difference.value", group),
+        ("95 % interval", "points_range", "difference.ci", group),
+        ("Holm p", "p", "difference.p_holm", group),
+    ]
 
 
 def effects_table(report: ReportJson) -> Table:
@@ -285,7 +328,10 @@ class WordingSection(Section):
     name = "wording"
     has_claims = True
     title = "Wording"
-    inside = "All ways of asking, pairs of wordings, the effect of each change, committing first"
+    inside = (
+        "All ways of asking, pairs of wordings, the effect of each change, committing first, "
+        "reference answers"
+    )
     analyses = (
         Analysis(
             "wording",
@@ -318,19 +364,33 @@ committed.usual | text | Hash of the run with the usual question.
 usual_setting | text | Setting of that run.
 committed_right | share | Accuracy of the run that commits first, on the items of both.
 usual_right | share | Accuracy of the run with the usual question, on the items of both.
+with_reference | list or text | Judges that saw the reference answers of items.
+with_reference.reference | text | Hash of the run that saw them.
+with_reference.usual | text | Hash of the run with the usual question.
+reference_right | share | Accuracy of the run that saw references, on the items of both.
+given_away | count | Items whose reference is one of the two responses, or nearly.
+right_given_away | count | Items whose reference is the response that counts as right, or nearly.
+others_n | count | Items of both runs whose reference is neither response.
+others_difference | object | The difference on those items.
 """
 
     def is_needed(self, report: ReportJson) -> bool:
-        return bool(report["wording"] or report["committed"])
+        return bool(report["wording"] or report["committed"] or report["with_reference"])
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {"wording": wordings(study), "committed": committed_first(study)}
+        return {
+            "wording": wordings(study),
+            "committed": compared_with_usual(study, COMMITTED.name),
+            "with_reference": with_reference(study),
+        }
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         effects = (effect for entry in report["wording"] for effect in entry["effects"])
         claims = {WORDING: [each["p_holm"] for each in effects if each["factor"] == "wording"]}
         if report["committed"]:
             claims[COMMITTING] = [each["difference"]["p_holm"] for each in report["committed"]]
+        if compared := [each for each in report["with_reference"] if "usual" in each]:
+            claims[REFERENCES] = [each["difference"]["p_holm"] for each in compared]
         return claims
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
@@ -340,10 +400,23 @@ usual_right | share | Accuracy of the run with the usual question, on the items 
             yield ways_table(report)
         if report["committed"]:
             yield committed_table(report)
+        if report["with_reference"]:
+            yield references_table(report)
+            yield given_away_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        for place, entry in enumerate(report["committed"]):
-            yield Sentence("finding", _committed(report, entry, f"committed.{place}"))
+        for key, setting, kind, words in (
+            ("committed", COMMITTED, COMMITTING, _COMMITS),
+            ("with_reference", REFERENCE, REFERENCES, _REFERS),
+        ):
+            for place, entry in enumerate(report[key]):
+                if "usual" in entry:
+                    path = f"{key}.{place}"
+                    yield Sentence(
+                        "finding", _against_usual(report, entry, path, setting.name, kind, words)
+                    )
+        for place, entry in enumerate(report["with_reference"]):
+            yield from _given_away(report, entry, f"with_reference.{place}")
         for place, entry in enumerate(report["wording"]):
             if (words := _wording_effect(report, entry, f"wording.{place}")) is not None:
                 yield Sentence("finding", words)
@@ -356,25 +429,61 @@ usual_right | share | Accuracy of the run with the usual question, on the items 
                 )
 
 
-def _committed(report: ReportJson, entry: Mapping[str, Any], path: str) -> Text:
-    """Whether a judge is right more often if it commits first."""
+_COMMITS = ("committing first", "if it commits first")
+_REFERS = ("a reference answer in the prompt", "if it sees a reference answer")
+
+
+def _against_usual(
+    report: ReportJson,
+    entry: Mapping[str, Any],
+    path: str,
+    setting: str,
+    kind: str,
+    change: tuple[str, str],
+) -> Text:
+    """Whether a judge is right more often if it is asked in another setting."""
     judge, of = Name(entry["judge"]), items(report, "asked in both ways", entry["n"], f"{path}.n")
-    test = ReportedTest.at(report, COMMITTING, entry["difference"], f"{path}.difference", of)
-    whether = clause("committing first changes how often {judge} is right", judge=judge)
+    test = ReportedTest.at(report, kind, entry["difference"], f"{path}.difference", of)
+    what, condition = change
+    whether = clause(f"{what} changes how often {{judge}} is right", judge=judge)
     if test.result is None:
         return test.sentence(whether, whether, whether=whether)
     # An undecided item counts half, so these are no counts of right answers.
     sides = {
         key: Quantity("rate", of, entry[f"{key}_right"], f"{path}.{key}_right")
-        for key in ("committed", "usual")
+        for key in (setting, "usual")
     }
     return test.sentence(
-        clause("{judge} is right more often if it commits first", judge=judge),
-        clause("{judge} is right less often if it commits first", judge=judge),
+        clause(f"{{judge}} is right more often {condition}", judge=judge),
+        clause(f"{{judge}} is right less often {condition}", judge=judge),
         whether=whether,
-        number="{committed} instead of {usual}, {x} points",
+        number=f"{{{setting}}} instead of {{usual}}, {{x}} points",
         **sides,
     )
+
+
+def _given_away(report: ReportJson, entry: Mapping[str, Any], path: str) -> Iterator[Sentence]:
+    """For how many items the reference answer that a judge saw is one of the responses."""
+    if not entry["given_away"]:
+        return
+    asked = items(report, "with a reference answer", entry["items"], f"{path}.items")
+    away = Quantity("count", asked, entry["given_away"], f"{path}.given_away")
+    words = clause(
+        "{judge} saw reference answers: for {away} of {asked.n} {they} one of the two responses, "
+        "or nearly",
+        judge=Name(entry["judge"]),
+        away=away,
+        asked=asked,
+        they=Words("it was" if away.value == 1 else "they were"),
+    )
+    if entry["right_given_away"]:
+        words = clause(
+            "{words}, and for {right} the one that counts as right. There the judge was shown what "
+            "scores it",
+            words=words,
+            right=Quantity("count", asked, entry["right_given_away"], f"{path}.right_given_away"),
+        )
+    yield Sentence("limit", say("{words}.", words=words), "reference_given_away")
 
 
 def _wording_effect(report: ReportJson, entry: Mapping[str, Any], path: str) -> Text | None:

@@ -258,7 +258,7 @@ class RunEstimate:
 
 
 def remarks_on(run: JudgeRun) -> tuple[str, ...]:
-    """What to know before a run starts: what its model refuses, and whether its price is old."""
+    """What to know before a run starts: refusals of its model, an old price, items left out."""
     judge = run.judge
     wanted = {
         TIES: protocol(run.setting).offers_tie,
@@ -269,7 +269,18 @@ def remarks_on(run: JudgeRun) -> tuple[str, ...]:
     refusals = refused(
         judge.model, frozenset(name for name, is_wanted in wanted.items() if is_wanted)
     )
-    return (*refusals, *filter(None, [judge.named_price_remark]))
+    return (*refusals, *filter(None, [judge.named_price_remark, _not_asked(run)]))
+
+
+def _not_asked(run: JudgeRun) -> str:
+    """How many items lack what the setting asks about; empty if none does."""
+    setting = protocol(run.setting)
+    if not setting.left_out:
+        return ""
+    items = Item.objects.filter(study=run.study)
+    without = items.filter(**setting.left_out).count()
+    words = f"{without:,} of {items.count():,} items are not asked about. {setting.why_left_out}"
+    return words if without else ""
 
 
 @dataclass(frozen=True)

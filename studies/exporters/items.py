@@ -83,6 +83,8 @@ def raw_item(item: Item) -> dict[str, Any]:
         row["option_set"] = item.option_set | {"others": others}
     if item.media:
         row["media"] = as_given(item.media)
+    if item.reference:
+        row["reference"] = item.reference
     if item.check_answer:
         row["check"] = {"correct": item.check_answer, "instruction": item.check_instruction}
     return extra | row

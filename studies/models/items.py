@@ -133,6 +133,12 @@ class Item(models.Model):
         blank=True,
         help_text="{id, rule, place, chosen, others}: the responses that it was paired from.",
     )
+    reference = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="A reference answer, which only judges can see; never shown to people.",
+    )
     warnings = models.JSONField(default=list, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     content_hash = models.CharField(max_length=64, editable=False)

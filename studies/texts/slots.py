@@ -51,7 +51,8 @@ class Slots:
     `context` and `question` have headings and end with an empty line; `context_text` and
     `question_text` are the texts alone, for templates with their own headings. `examples` are other
     answers of the same person, `criteria` those of the study, `advice` is shown after a first
-    answer, `others` are replies of other judges, `options` all responses of a set.
+    answer, `others` are replies of other judges, `options` all responses of a set, `reference` the
+    reference answer, if the setting shows it.
     """
 
     persona: str
@@ -68,6 +69,7 @@ class Slots:
     advice: str = ""
     others: str = ""
     options: str = ""
+    reference: str = ""
 
 
 _NAMES = [field.name for field in fields(Slots)]

@@ -15,7 +15,13 @@ from tests.studies.files import jsonl, raw_item, read
 pytestmark = pytest.mark.django_db
 
 ODD = [
-    raw_item(1, colour={"hue": [1, "red"]}, metadata={"turn": 1, "list": [1.5, None]}, topic="a"),
+    raw_item(
+        1,
+        reference="=A soup",
+        colour={"hue": [1, "red"]},
+        metadata={"turn": 1, "list": [1.5, None]},
+        topic="a",
+    ),
     raw_item(
         2,
         question="=SUM(A1)?",

@@ -23,7 +23,7 @@ def test_the_example_of_an_item_is_sound_and_complete():
     item = json.loads(example)
 
     assert faults(jsonl(item)) == []
-    assert set(item) == KEYS - {"check", "advice", "option_set", "media", "replaces"}
+    assert set(item) == KEYS - {"check", "advice", "option_set", "media", "replaces", "reference"}
     assert ColumnMapping.read(mapping).has_own_answer
 
 

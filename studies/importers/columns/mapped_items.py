@@ -31,7 +31,7 @@ _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9._:-]+")
 _LONGEST_ID = 120
 _RECENT = 500  # personas
 _VALUES_SHOWN = 5
-_PLAIN = ("question", "context", "context_title", "topic", "group", "language")
+_PLAIN = ("question", "context", "context_title", "topic", "group", "language", "reference")
 
 
 @dataclass

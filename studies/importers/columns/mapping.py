@@ -58,6 +58,7 @@ _GROUPS = {
         ("topic", "Topic"),
         ("group", "Group of related items"),
         ("language", "Language"),
+        ("reference", "Reference answer, which only judges see"),
         ("generated_by_1", "Model that wrote response 1"),
         ("generated_by_2", "Model that wrote response 2"),
         ("generated_by_chosen", "Model that wrote the chosen response"),
@@ -332,6 +333,7 @@ _NAMES = {
     "response_2": "conversation_b_1_content",
     "topic": "topic category domain subject theme topic_group",
     "language": "language lang locale",
+    "reference": "reference reference_answer reference_response gold_response",
     "group": "group group_id conversation_id conv_id dialog_id dialogue_id chat_id session_id "
     "thread_id interaction_id conversation_uuid conversation_hash conv_uuid dialogue_uuid "
     "chat_uuid convo_id session_uuid",

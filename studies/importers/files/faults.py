@@ -208,7 +208,13 @@ def faults_csv(faults: Iterable[Fault]) -> str:
     return out.getvalue()
 
 
-LIMITS = {"question": 4_000, "context": 20_000, "response": 8_000, "metadata": 16 * 1024}
+LIMITS = {
+    "question": 4_000,
+    "context": 20_000,
+    "response": 8_000,
+    "reference": 8_000,
+    "metadata": 16 * 1024,
+}
 _SHOWN = 80
 _WHOLE = re.compile(r"\s*(-?[0-9]{1,18})(?:\.0*)?\s*")
 

@@ -69,6 +69,7 @@ COLUMNS = (
     "media",
     "media_1",
     "media_2",
+    "reference",
     "extra",
 )
 # The description of one file, next to its name; an export puts both into one cell.
@@ -88,6 +89,10 @@ SET_COLUMNS = (
     *(f"media_description_{n}" for n in MORE),
 )
 REQUIRED = ("id", "persona_id", "response_1", "response_2")
+_PLAIN = (
+    *("group", "task", "question", "context", "context_title", "split", "topic", "language"),
+    "reference",
+)
 _WORDS = ("key", "label", "template")
 _LONGEST_NAME = 60  # of a column that may be misspelt
 _SIDES = {"r1": "1", "r2": "2"}
@@ -197,8 +202,7 @@ def _item(
         "warnings": parsed.json("warnings"),
         "media": _media(parsed, ""),
     }
-    plain = ("group", "task", "question", "context", "context_title", "split", "topic", "language")
-    item |= {column: cells[column] for column in plain if cells.get(column)}
+    item |= {column: cells[column] for column in _PLAIN if cells.get(column)}
     if cells.get("check_correct") or cells.get("check_instruction"):
         item["check"] = {
             "correct": cells.get("check_correct"),

@@ -42,11 +42,12 @@ CONTENT = (
     "advice",
     "option_set",
     "media",
+    "reference",
 )
 LEFT_OUT = "left_out"
 PARTIAL = "partial_profile"  # in the metadata
 # Fields that are part of an item's hash only if they are filled.
-_LATER = ("advice", "option_set", "media")
+_LATER = ("advice", "option_set", "media", "reference")
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ _RECENT = 500  # personas
 _TASKS, _SPLITS = tuple(Task.values), tuple(Item.Split.values)
 KEYS = set(
     "id group task persona question context context_title responses first_person order split check "
-    "topic language warnings metadata advice option_set media replaces".split()
+    "topic language warnings metadata advice option_set media replaces reference".split()
 )
 _OF_RESPONSE = {"key", "text", "prompt", "generated_by", "score", "media"}
 _OF_OWN_ANSWER = {"label", "tie", "margin", "source", "label_confidence", "ranking"}
@@ -220,6 +220,7 @@ class Validator:
             "advice": read_advice(row, raw.get("advice"), split),
             "option_set": option_set,
             "media": read_media(row, raw.get("media"), "media", self._media),
+            "reference": row.text(raw, "reference", limit=LIMITS["reference"]),
         }
         if row.faults or persona is None:
             return None

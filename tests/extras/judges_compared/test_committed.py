@@ -6,8 +6,8 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.study import ReportedStudy
-from extras.judges_compared.committed import committed_first
 from extras.judges_compared.protocols import COMMITTED
+from extras.judges_compared.usual_question import compared_with_usual
 from extras.judges_compared.wording import WORDINGS
 from judging.models import Judgment
 from judging.protocols.registry import protocol
@@ -71,9 +71,8 @@ def compared_study(committed, usual, *, items=150, seed=1):
 
 
 def entry_of(study):
-    [entry] = committed_first(
-        ReportedStudy(load_dataset(study.slug), threshold=80, seed=1, draws=50)
-    )
+    reported = ReportedStudy(load_dataset(study.slug), threshold=80, seed=1, draws=50)
+    [entry] = compared_with_usual(reported, "committed")
     return entry
 
 
@@ -92,6 +91,7 @@ def test_a_planted_gain_is_shown_and_the_numbers_are_plain_shares():
     report = {
         "committed": [entry],
         "wording": [],
+        "with_reference": [],
         "claims_tested": {"kinds": [{"kind": "committing first", "level": 0.05}]},
         "inputs": {"items": 150},
     }

@@ -1,53 +1,56 @@
-"""Judges that were also asked to commit first, compared with the usual question, item by item."""
+"""Judges that were also asked in another setting, compared with the usual question item by item."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.data.arrays import RunData
+from analysis.data.arrays import Floats, RunData
 from analysis.report.report_json import Json, number, put, tested
 from analysis.report.study import ReportedStudy
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.multiplicity import holm
-from extras.judges_compared.protocols import COMMITTED
 from extras.judges_compared.ways import credits_of, read_by
 from judging.protocols.protocol import Certainty, Standard
 
 _USUAL = (Standard.name, Certainty.name)
 
 
-def committed_first(study: ReportedStudy) -> list[Json]:
-    """One entry for each run that commits first and has a run with the usual question beside it."""
+def compared_with_usual(study: ReportedStudy, setting: str) -> list[Json]:
+    """One entry for each run in the setting that has a run with the usual question beside it."""
     entries = []
-    for run, usual in _pairs(study.data.runs):
-        sides = [
-            credits_of(study.data, each, read_by(study.data, each, "both"), half=True)
-            for each in (run, usual)
-        ]
-        gaps = sides[0] - sides[1]
-        both = ~np.isnan(gaps)
+    for run, usual in _pairs(study.data.runs, setting):
+        sides = credits_of_pair(study, run, usual)
+        both = ~np.isnan(sides[0] - sides[1])
         entry: Json = {
             "judge": run.judge,
             "features": run.features,
-            "committed": run.run,
+            setting: run.run,
             "usual": usual.run,
             "usual_setting": usual.setting,
             "n": int(both.sum()),
         }
-        for name, credit in zip(("committed_right", "usual_right"), sides, strict=True):
+        for name, credit in zip((f"{setting}_right", "usual_right"), sides, strict=True):
             put(entry, name, number(float(credit[both].mean()) if both.any() else None))
         # Both sides are of one judge, so people share nothing of the difference.
-        entry["difference"] = tested(general_difference(gaps, study.shared.judged))
+        entry["difference"] = tested(general_difference(sides[0] - sides[1], study.shared.judged))
         entries.append(entry)
     for entry, p in zip(entries, holm([each["difference"]["p"] for each in entries]), strict=True):
         put(entry["difference"], "p_holm", number(p), entry["difference"].get("p_reason"))
     return entries
 
 
-def _pairs(runs: tuple[RunData, ...]) -> Iterator[tuple[RunData, RunData]]:
-    """Each run that commits first, with the run that differs from it only in the question."""
+def credits_of_pair(study: ReportedStudy, run: RunData, usual: RunData) -> list[Floats]:
+    """The credits of both runs, by item; an item without a verdict counts half."""
+    return [
+        credits_of(study.data, each, read_by(study.data, each, "both"), half=True)
+        for each in (run, usual)
+    ]
+
+
+def _pairs(runs: tuple[RunData, ...], setting: str) -> Iterator[tuple[RunData, RunData]]:
+    """Each run in the setting, with the run that differs from it only in the question."""
     for run in runs:
-        if run.setting != COMMITTED.name:
+        if run.setting != setting:
             continue
         alike = [
             other
