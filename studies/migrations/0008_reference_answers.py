@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("studies", "0006_names_of_merged_extras")]
+    dependencies = [("studies", "0007_names_of_merged_extras_again")]
 
     operations = [
         migrations.AddField(
