@@ -107,7 +107,8 @@ def wake(arena: Arena | None) -> None:
     """
     if arena is None or arena.is_open or not arena.is_live or able(arena)[:2].count() < 2:
         return
-    if lacking(arena) > 0 and start_over(arena):
+    is_left = arena.pairs.filter(state=State.OPEN).exists()
+    if (is_left or lacking(arena) > 0) and start_over(arena):
         from extras.arena.tasks import write_pairs
 
         transaction.on_commit(partial(queue, write_pairs, arena.pk))

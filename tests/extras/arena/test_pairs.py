@@ -231,7 +231,7 @@ def test_a_paused_arena_asks_nothing_and_who_has_items_finishes(llm, engine):
     arena = pause_arena(arena=arena)
     refill(arena)
 
-    assert (len(llm.requests), arena.study.state) == (asked, "open")
+    assert len(llm.requests) == asked
     assert Study.objects.get(pk=arena.study_id).state == "paused"
     assert finish(annotator).state == "completed"
 

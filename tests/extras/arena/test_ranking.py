@@ -98,7 +98,7 @@ def test_the_command_sets_up_and_says_what_is_missing(llm, engine, transactional
     with pytest.raises(CommandError, match="opens only with a budget"):
         call_command("arena", slug, "--open")
     file.write_text("persona,question\n,What?\nA cook.,\n", "utf-8")
-    with pytest.raises(CommandError, match="persona is empty|is empty"):
+    with pytest.raises(CommandError, match="persona needs features or text"):
         call_command("arena", slug, "--questions", str(file))
     file.write_text("who,what\na,b\n", "utf-8")
     with pytest.raises(CommandError, match="has no rows with the columns"):
