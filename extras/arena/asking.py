@@ -44,7 +44,9 @@ PERSON = "This is the person who asks:\n{profile}\n\n"
 PROMPT_SHA256 = digest([ASKED, PERSON])
 _LETTERS_PER_WORD = 8  # with which a response is rarely longer than its limit
 _REFUSES_WITHIN = 160  # letters: later, “I cannot” is part of an answer
-REST = timedelta(minutes=1)
+REST, LONG_REST = timedelta(minutes=1), timedelta(minutes=10)
+_UNUSABLE = 3  # responses in a row, after which a system rests long
+_EQUAL = 10  # pairs in a row without an item although both wrote, after which an arena stops
 AT_ONCE = 8  # responses of a system
 _MOST_PAIRS = 40  # that one look draws
 State, Answer = ArenaPair.State, ArenaAnswer.State
@@ -105,7 +107,8 @@ def wake(arena: Arena | None) -> None:
     """
     if arena is None or arena.is_open or not arena.is_live or able(arena)[:2].count() < 2:
         return
-    if lacking(arena) > 0 and start_over(arena):
+    is_left = arena.pairs.filter(state=State.OPEN).exists()
+    if (is_left or lacking(arena) > 0) and start_over(arena):
         from extras.arena.tasks import write_pairs
 
         transaction.on_commit(partial(queue, write_pairs, arena.pk))
@@ -197,16 +200,21 @@ def _waiting(arena: Arena, system: ArenaSystem) -> QuerySet[ArenaAnswer]:
 
 def _note(arena: Arena, system: ArenaSystem, error: BaseException | None) -> None:
     """Store why a system could not answer: it rests, and its open pairs wait for nobody."""
+    rest, problem = REST, str(error)
     if error is None:
-        if system.problem:
-            arena.systems.filter(pk=system.pk).update(problem="", rests_until=None)
-        return
-    if not isinstance(error, JobProblem | StudyError | JudgingError | Stopped):
+        last = system.answers.filter(state__in=(Answer.WRITTEN, Answer.FAILED), requests__gt=0)
+        states = list(last.order_by("-pk").values_list("state", flat=True)[:_UNUSABLE])
+        if states != [Answer.FAILED] * _UNUSABLE:
+            if system.problem:
+                arena.systems.filter(pk=system.pk).update(problem="", rests_until=None)
+            return
+        # What people must not see costs as much as what they may.
+        rest, problem = LONG_REST, f"Its last {_UNUSABLE} responses were not usable."
+    elif not isinstance(error, JobProblem | StudyError | JudgingError | Stopped):
         raise error
-    rest = clock.now() + REST
-    arena.systems.filter(pk=system.pk).update(problem=str(error), rests_until=rest)
+    arena.systems.filter(pk=system.pk).update(problem=problem, rests_until=clock.now() + rest)
     own = Q(first=system) | Q(second=system)
-    drop_pairs(arena, arena.pairs.filter(own, state=State.OPEN), f"{system.name}: {error}")
+    drop_pairs(arena, arena.pairs.filter(own, state=State.OPEN), f"{system.name}: {problem}")
 
 
 def drop_pairs(arena: Arena, pairs: QuerySet[ArenaPair], problem: str) -> None:
@@ -232,6 +240,9 @@ def draw_pairs(arena: Arena) -> int:
         return 0
     rng = random.Random(f"{study.seed} {arena.pairs.count()}")  # noqa: S311  for balance
     chances = _chances(arena, systems)
+    if why := _equal_pairs(arena):
+        transaction.on_commit(partial(_stop, arena, why))
+        return 0
     room = int((arena.budget or 0) * NANO) - spent_nano(arena) - _still_due(arena)
     for drawn in range(number):
         [(one, two, chance)] = rng.choices(chances, [weight for *_, weight in chances])
@@ -242,7 +253,9 @@ def draw_pairs(arena: Arena) -> int:
         if room < 0:
             waits = arena.answers.filter(state__in=(Answer.WAITING, Answer.SENT)).exists()
             if not drawn and not waits:
-                transaction.on_commit(partial(_stop, arena))
+                amount = f"${(arena.budget or 0).normalize():f}"
+                why = f"The budget of {amount} has no room for another pair."
+                transaction.on_commit(partial(_stop, arena, why))
             return drawn
         first, second = rng.sample([one, two], 2)
         pair = ArenaPair.objects.create(
@@ -307,9 +320,19 @@ def _chances(
     ]
 
 
-def _stop(arena: Arena) -> None:
-    """Stop an arena without money for another pair; the study pauses, and who is in it goes on."""
-    why = f"The budget of ${(arena.budget or 0).normalize():f} has no room for another pair."
+def _equal_pairs(arena: Arena) -> str:
+    """Why no pair becomes an item, such as systems that write the same; empty if some do."""
+    ended = arena.pairs.exclude(state=State.OPEN).exclude(answers__state=Answer.FAILED)
+    if arena.opened_at is not None:
+        ended = ended.filter(created_at__gte=arena.opened_at)
+    last = list(ended.order_by("-pk").values_list("state", "problem")[:_EQUAL])
+    if len(last) < _EQUAL or any(state == State.STORED for state, _ in last):
+        return ""
+    return f"The last {_EQUAL} pairs could not be shown: {last[0][1]}"
+
+
+def _stop(arena: Arena, why: str) -> None:
+    """Stop an arena by itself; the study pauses, and who is in it goes on."""
     if not Arena.objects.filter(pk=arena.pk, is_live=True).update(is_live=False, why_stopped=why):
         return
     record(arena.study, "arena stopped", why=why)

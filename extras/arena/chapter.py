@@ -100,8 +100,8 @@ def ranking_table(found: ReportJson) -> Table:
         ],
         "Single answers of people, and a judge’s answer to each pair. The strength is the "
         "logarithm in Bradley and Terry’s model (Davidson’s with ties), with mean 0. The win rate "
-        "depends on the opponents, which were drawn where the order was least certain: compare strengths. "
-        "Places are those that intervals of strengths allow.",
+        "depends on the opponents, which were drawn where the order was least certain: compare "
+        "strengths. Places are those that intervals of strengths allow.",
         first="Who",
     )
 

@@ -25,6 +25,7 @@ class Arena(AskingJob):
     unharmed = "Responses that had arrived are kept."
 
     is_live = models.BooleanField(default=False)
+    opened_at = models.DateTimeField(null=True, blank=True)
     why_stopped = models.TextField(blank=True, help_text="Empty unless it stopped by itself.")
     stock = models.PositiveSmallIntegerField(
         default=20, validators=[MinValueValidator(1), MaxValueValidator(500)]

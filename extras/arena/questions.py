@@ -62,8 +62,8 @@ def rows_of_study(study: Study) -> list[Mapping[str, Any]]:
     """The personas and questions of a study's items, each once. Raises `StudyError`."""
     if forbids_providers(study):
         raise StudyError(
-            f"The items of “{study.slug}” must not be sent to a provider, so their questions cannot "
-            "be asked elsewhere."
+            f"The items of “{study.slug}” must not be sent to a provider, so their questions "
+            "cannot be asked elsewhere."
         )
     items = Item.objects.filter(study=study).exclude(question="").select_related("persona")
     if not items.exists():

@@ -19,6 +19,7 @@ from studies.errors import StudyError
 from studies.models import Study, Task
 from studies.pages.workbench import Need
 from studies.services.studies import change_state, lock_study, open_draft, record
+from studies.statements import clock
 
 LIMITS = ("stock", "per_hour", "longest", "forbidden", "show_persona")
 _NO_BUDGET = (
@@ -137,7 +138,9 @@ def open_arena(*, arena: Arena, user: User | None = None, reason: str = "") -> A
     if problem := why_not_open(arena):
         raise StudyError(problem)
     if not arena.is_live:
-        Arena.objects.filter(pk=arena.pk).update(is_live=True, why_stopped="")
+        Arena.objects.filter(pk=arena.pk).update(
+            is_live=True, why_stopped="", opened_at=clock.now()
+        )
         record(arena.study, "arena opened", user=user, budget=str(arena.budget))
     arena.refresh_from_db()
     study = Study.objects.get(pk=arena.study_id)

@@ -22,7 +22,9 @@ def writes(body, number):
     return completion(f"By {body['model']}: soup number {number} with bread.")
 
 
-def make_arena(llm, *, systems=("small", "large"), budget="5", questions=ROWS, **overrides) -> Arena:
+def make_arena(
+    llm, *, systems=("small", "large"), budget="5", questions=ROWS, **overrides
+) -> Arena:
     llm.answer = writes
     limits = {name: overrides.pop(name) for name in ("stock", "per_hour") if name in overrides}
     longest = {name: overrides.pop(name) for name in ("longest", "forbidden") if name in overrides}

@@ -1,4 +1,4 @@
-"""Pairs are written ahead, within the limits, and become items; a fault of a system costs nobody."""
+"""Pairs are written ahead within limits and become items; a fault of a system costs nobody."""
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -95,7 +95,7 @@ def test_systems_need_a_price_and_must_be_two(llm, engine):
         set_up(study_id=study.pk, systems=[free, priced])
     with pytest.raises(StudyError, match="at least two different systems"):
         set_up(study_id=study.pk, systems=[priced, priced])
-    with pytest.raises(ValidationError, match="at most|less than or equal"):
+    with pytest.raises(ValidationError, match="less than or equal to 8000"):
         set_up(study_id=study.pk, longest=9_000_000)
     with pytest.raises(ValidationError, match="above 0"):
         set_up(study_id=study.pk, budget=-1)
@@ -156,7 +156,9 @@ def test_what_people_must_not_see_is_not_shown(llm, engine):
 
     assert not Item.objects.filter(study=arena.study).exists()
     assert {pair.state for pair in arena.pairs.all()} == {"dropped"}
-    assert spent_nano(arena) > 0
+    assert 0 < len(llm.requests) <= 60
+    problems = arena.systems.values_list("problem", flat=True)
+    assert set(problems) == {"Its last 3 responses were not usable."}
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,9 @@ def test_two_equal_responses_are_no_pair(llm, engine):
     refill(arena)
 
     assert not arena.pairs.filter(state="stored").exists()
-    assert arena.pairs.filter(state="dropped").exists()
+    arena = arena_of(arena.study)
+    assert not arena.is_live
+    assert arena.why_stopped.startswith("The last 10 pairs could not be shown: ")
 
 
 def test_a_killed_worker_loses_no_money_and_stores_no_pair_twice(llm, engine):
@@ -227,7 +231,7 @@ def test_a_paused_arena_asks_nothing_and_who_has_items_finishes(llm, engine):
     arena = pause_arena(arena=arena)
     refill(arena)
 
-    assert (len(llm.requests), arena.study.state) == (asked, "open")
+    assert len(llm.requests) == asked
     assert Study.objects.get(pk=arena.study_id).state == "paused"
     assert finish(annotator).state == "completed"
 
