@@ -23,7 +23,7 @@ def with_most_others(annotator: Annotator) -> tuple[int, int]:
             assignment__annotator=annotator,
             assignment__item__split=Item.Split.MAIN,
             assignment__item__answered__gte=F("assignment__item__seats_needed"),
-            ranking=None,
+            ranking__isnull=True,
         ).values_list("assignment__item", "choice")
     )
     others = Annotation.objects.filter(
