@@ -49,6 +49,7 @@ from annotation.prolific.sync.sync import is_confirmed, refresh_submission
 from annotation.seats.assignment import is_doubtful
 from annotation.seats.flow import code_ending, completion_code, ending_of, step_of
 from annotation.services.identities import has_entered
+from annotation.services.other_platforms import with_own_pay
 from annotation.tasks import refresh_prolific
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address
@@ -176,7 +177,8 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     An amended text is shown as it is today, to be agreed to again.
     """
     is_due = annotator.consent_due
-    text = consent_text(Study.objects.get(pk=annotator.study_id) if is_due else annotator.study)
+    study = Study.objects.get(pk=annotator.study_id) if is_due else annotator.study
+    text = consent_text(with_own_pay(study, annotator))
     sent = request.POST if request.method == "POST" else None
     form = ConsentForm(sent, statements=text.statements)
     # They agree to what they read, not to a text that was saved in the meantime.
@@ -209,7 +211,7 @@ def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     Those who agreed see what they agreed to, whatever the study says now.
     """
     # The annotator's study has the rules that they agreed to.
-    today = consent_text(Study.objects.get(pk=annotator.study_id))
+    today = consent_text(with_own_pay(Study.objects.get(pk=annotator.study_id), annotator))
     agreed = agreed_by(annotator)
     if agreed is None:
         changed = annotator.consent_version not in ("", today.version)

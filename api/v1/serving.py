@@ -17,7 +17,7 @@ from ninja.parser import Parser
 from api.problems import MEDIA_TYPE, Problem
 from api.requests import answer_once, authenticate, count_request
 from api.v1.access import EDITOR, AccessTokenBearer, problem_of, study_of
-from api.v1.routes import items, people, reports, runs, studies
+from api.v1.routes import items, parts, people, reports, runs, studies
 from studies.pages.settings_views import MAY_CREATE
 
 JSON, FORM = "application/json", "multipart/form-data"
@@ -140,6 +140,7 @@ def _scopes(routers: Iterable[Router]) -> dict[str, list[str]]:
 
 ROUTERS: dict[str, Router] = {
     "studies": studies.router,
+    "parts": parts.router,
     "items": items.router,
     "imports": items.import_router,
     "people": people.router,

@@ -141,7 +141,8 @@ def item(request: HttpRequest, expert_id: str, position: int) -> HttpResponse:
         context = {
             **item_context(item=row.item, shown_first=row.shown_first, form=form, number=number),
             "action": request.get_full_path(),
-            "draft_key": f"adjudication {expert.public_id}:{position}",
+            # A draft of an earlier decision must not come back once it is stored or taken back.
+            "draft_key": f"{expert.public_id}:{position}:{row.changes}:{row.choice}",
             "number": number,
             "progress": ProgressOnItems(places),
             "back_url": _address(request, "item", expert_id, earlier[-1]) if earlier else None,

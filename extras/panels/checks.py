@@ -10,14 +10,17 @@ from studies.services.studies import LaunchCheck
 
 
 def pay_difference(panel: Panel) -> str:
-    """How the pay of a panel differs from what the consent promises; empty if it does not."""
+    """How a consent text promises other pay than a panel's; empty if it does not.
+
+    The line “Pay” below the text is the panel's own; a text that somebody wrote is for all panels.
+    """
     study = panel.study
-    if panel.reward == study.reward:
-        return ""
     paid, promised = (format_money(pay, study.currency) for pay in (panel.reward, study.reward))
+    if panel.reward == study.reward or promised not in study.consent:
+        return ""
     return (
-        f"Panel “{panel.title}” pays {paid}, and the consent promises {promised}. Make them the "
-        "same, or write a consent text that names what people of each panel get."
+        f"Panel “{panel.title}” pays {paid}, and the consent text says {promised}. Take the amount "
+        "out of the text: below it, people read the pay of the panel that they come from."
     )
 
 

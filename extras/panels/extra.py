@@ -23,6 +23,7 @@ EXTRA = Extra(
         Placed("forgetting:HELD", at="person"),
         Placed("forgetting:forget_identities", at="identities"),
     ),
+    files=(Placed("study_file:FILE", at="study", after="wordings"),),
     exports=("exports:PEOPLE",),
     recruiting=(Placed("returns:PLATFORMS", at="platforms"),),
     chapters=(Placed("chapter:CHAPTER", after="agreement"),),

@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
+from django.db.models import Count
+
 from annotation.models import Annotator, Ending
 from annotation.seats.flow import code_for
 from annotation.services.other_platforms import OtherPlatforms, WayBack
 from extras.panels.links import LinkRefused, PanelLink, signed
 from extras.panels.models import Panel, PanelPerson
 from extras.panels.presets import Preset
+from studies.models import Study
 
 # The endings for which a panel has an address, with their words.
 KINDS_OF_ENDING = {
@@ -144,6 +147,16 @@ def _way_back_of(annotator: Annotator, ending: Ending) -> WayBack | None:
     return way_back(person.panel, link_of(person), ending, is_framed=person.is_framed)
 
 
+def _reward(annotator: Annotator) -> int | None:
+    panels = PanelPerson.objects.filter(annotator=annotator)
+    return panels.values_list("panel__reward", flat=True).first()
+
+
+def _people(study: Study) -> Mapping[str, int]:
+    counts = Panel.objects.filter(study=study).annotate(n=Count("people")).filter(n__gt=0)
+    return dict(counts.values_list("title", "n"))
+
+
 def link_of(person: PanelPerson) -> PanelLink:
     """What the newest link of a person said, as far as it is stored."""
     return PanelLink(
@@ -159,4 +172,6 @@ PLATFORMS = OtherPlatforms(
     "panels",
     sent=lambda annotator: PanelPerson.objects.filter(annotator=annotator).exists(),
     way_back=_way_back_of,
+    reward=_reward,
+    people=_people,
 )

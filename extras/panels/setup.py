@@ -8,6 +8,7 @@ from django.db import transaction
 from extras.panels.models import Panel, PanelPerson
 from studies.errors import StudyError
 from studies.models import Study
+from studies.money import format_money
 from studies.services.studies import lock_study, record
 from studies.services.whole_studies import StudyContent, copy_rows
 
@@ -26,6 +27,12 @@ def save_panel(panel: Panel, *, user: User | None = None) -> Panel:
             raise StudyError(
                 f"People have come from “{stored.title}”, so its kind and short name are fixed. "
                 "Add another panel instead."
+            )
+        agreed = stored.people.filter(annotator__consented_at__isnull=False)
+        if panel.reward < stored.reward and agreed.exists():
+            before = format_money(stored.reward, study.currency)
+            raise StudyError(
+                f"People of “{stored.title}” have agreed to {before}, so the pay can only go up."
             )
     if Panel.objects.filter(study=study, name=panel.name).exclude(pk=panel.pk).exists():
         raise StudyError(f"This study has a panel “{panel.name}”. Choose another short name.")

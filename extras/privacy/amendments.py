@@ -4,7 +4,8 @@ import difflib
 import html
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -25,6 +26,7 @@ from annotation.content.texts import ConsentText, consent_text, placeholders
 from annotation.errors import AnnotationError
 from annotation.models import Annotator, AnnotatorEvent, Assignment, ConsentVersion
 from annotation.seats import flow
+from annotation.services.other_platforms import with_own_pay
 from studies.errors import StaleVersion
 from studies.models import Study
 from studies.money import format_money
@@ -172,10 +174,11 @@ def amend_consent(
         left = Annotator.objects.filter(study=study, state__in=later, is_imported=False)
         come_back = list(left.exclude(consent_version__in=("", new.version)))
     for each in (*asked, *come_back):
-        if promises_less(each, new):
+        own = with_own_pay(copy(study), each)
+        if promises_less(each, replace(new, terms={**new.terms, "reward": own.reward})):
             raise AmendmentError(
                 f"People under way were promised more than the text now says: {_pay(each)}, "
-                f"instead of {format_money(study.reward, study.currency)}. Restore the pay under "
+                f"instead of {format_money(own.reward, study.currency)}. Restore the pay under "
                 "Settings, or do not ask them again: they keep what they agreed to."
             )
     # The old one too, if nobody agreed to it: the list shows what changed.

@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from html import unescape
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from django.utils import translation
 from annotation.content.consent_versions import agreed_versions
 from annotation.content.texts import ConsentText, consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
+from annotation.services.other_platforms import PLATFORMS
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import stored_words, tasks_of
 from judging.runs.request_conditions import Reported, conditions_of
@@ -90,6 +91,7 @@ class Collection:
     days: str
     certainties: int  # answers that state one
     readings: tuple[dict[str, Any], ...]
+    platforms: Mapping[str, int] = field(default_factory=dict)  # other platforms, with their people
 
 
 def collection_of(study: Study, *, k: int) -> Collection:
@@ -124,6 +126,9 @@ def collection_of(study: Study, *, k: int) -> Collection:
         days=_between(times["first"], times["last"]),
         certainties=times["certain"],
         readings=_readings(study),
+        platforms={
+            name: n for sent in PLATFORMS.of(study) for name, n in sent.people(study).items()
+        },
     )
 
 

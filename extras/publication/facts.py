@@ -17,6 +17,7 @@ from analysis.report.words import (
     INDIVIDUALS,
     STEREOTYPES,
     language_limit,
+    number_of,
     opt_in,
 )
 from extras.publication.collection import Collection, collection_of
@@ -89,11 +90,13 @@ def platform(described: DataDescription) -> str:
         return "no platform (the answers are simulated)"
     if not described.collection.has_participants:
         return "no platform (answers of people, if any, were read from files)"
-    return {
+    own = {
         Study.Entry.PROLIFIC.value: "Prolific",
         Study.Entry.LINK.value: "an open link",
         Study.Entry.LIST.value: "a list of invited people",
     }[study.entry]
+    others = described.collection.platforms
+    return ", ".join([own, *(f"{name} ({number_of(n, 'person')})" for name, n in others.items())])
 
 
 def collection(described: DataDescription) -> str:

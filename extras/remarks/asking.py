@@ -15,7 +15,8 @@ from extras.remarks.models import ItemFlag, RemarkQuestions, Remarks, RemarksDra
 from studies.models import Study
 from studies.pages.responses import whole_number
 
-FIELDS = ("flags", "either", "others")
+ASKED = ("flags", "either", "others")
+FIELDS = (*ASKED, "results")
 # The words of the page; those of `ItemFlag` are for researchers.
 _FLAGS = (
     ("", _("No")),
@@ -39,8 +40,13 @@ def _stored(study_id: int, export_key: str, version: int) -> frozenset[str]:
 
 
 def asked_in(study: Study) -> frozenset[str]:
-    """The fields of `RemarkQuestions` that a study asks for."""
-    return _stored(study.pk, study.export_key, study.version)
+    """The remarks that a study asks for."""
+    return _stored(study.pk, study.export_key, study.version).intersection(ASKED)
+
+
+def shows_results(study: Study) -> bool:
+    """Whether people who completed see their own numbers."""
+    return "results" in _stored(study.pk, study.export_key, study.version)
 
 
 class RemarksForm:

@@ -19,7 +19,10 @@ EXTRA = Extra(
     files=(Placed("setup:FILE", at="study", after="wordings"),),
     exports=("exports:REMARKS",),
     events=(Placed("asking:AT_END", at="ended"),),
-    steps=(Placed("asking:QUESTIONS", at="questions"),),
+    steps=(
+        Placed("asking:QUESTIONS", at="questions"),
+        Placed("own_numbers:NOTE", at="notes"),
+    ),
     protocols=(
         Placed("protocols:RESPONSE_SET", after="strength"),
         Placed("protocols:OTHERS", after="response-set"),

@@ -25,6 +25,7 @@ class RemarkQuestions(models.Model):
     flags = models.BooleanField(default=False)
     either = models.BooleanField(default=False)
     others = models.BooleanField(default=False)
+    results = models.BooleanField(default=False, help_text="people see their numbers at the end")
     created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:

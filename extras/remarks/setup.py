@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from annotation.researchers.asked_settings import AskedSettings
-from extras.remarks.asking import FIELDS, asked_in
+from extras.remarks.asking import ASKED, FIELDS, asked_in
 from extras.remarks.flagged import flagged_items
 from extras.remarks.models import RemarkQuestions
 from studies.models import Study
@@ -48,6 +48,13 @@ class RemarksSettingsForm(forms.Form):
     others = forms.BooleanField(
         label="Guess how many of 100 others choose as they do", required=False
     )
+    results = forms.BooleanField(
+        label="Show people their own numbers at the end: items, time, how often with the majority",
+        required=False,
+        help_text="It tells which answers were popular, and people may pass that on. It counts "
+        "items that all others have answered, from five on, and nobody sees it before the last "
+        "answer.",
+    )
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
 
@@ -66,7 +73,7 @@ def remarks(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _more(study: Study) -> Mapping[str, Any]:
-    settings = [_SETTINGS[name] for name in FIELDS if name in asked_in(study) & _SETTINGS.keys()]
+    settings = [_SETTINGS[name] for name in ASKED if name in asked_in(study) & _SETTINGS.keys()]
     return {
         "settings": settings,
         "judges": urlencode([("settings", setting) for setting in settings]),
@@ -77,7 +84,7 @@ def _more(study: Study) -> Mapping[str, Any]:
 def setup_task(study: Study) -> Iterator[SetupTask]:
     """An optional step after the question."""
     asked = asked_in(study)
-    names = ", ".join(_WORDS[name] for name in FIELDS if name in asked)
+    names = ", ".join(_WORDS[name] for name in ASKED if name in asked)
     state = TaskState.DONE if asked else TaskState.NOT_STARTED
     words = f"Annotators can say: {names}" if asked else "Annotators can say nothing at an item"
     address = reverse("remarks:remarks", args=[study.slug])

@@ -257,6 +257,17 @@ class SettingsForm(forms.ModelForm):
         for field in self.fields.values():
             field.disabled = True
 
+    def fixed_meanwhile(self) -> list[str]:
+        """Fixed settings for which another value was sent: the page was opened before."""
+        labels = []
+        for name, field in self.fields.items():
+            if field.disabled and name != "slug" and name in self.data:
+                field.disabled = False  # one that is disabled never counts as changed
+                if field.has_changed(self.get_initial_for_field(field, name), self[name].data):
+                    labels.append(str(field.label))
+                field.disabled = True
+        return labels
+
     @property
     def is_new(self) -> bool:
         return self.instance.pk is None
@@ -396,6 +407,10 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         return _reviewed(request, study)
     data = request.POST if request.method == "POST" else None
     form = SettingsForm(data, instance=copy(study))
+    if form.is_valid() and (fixed := form.fixed_meanwhile()):
+        names = ", ".join(fixed)
+        fault = f"These settings can no longer change: {names}. Nothing was saved. Save the rest?"
+        return _overtaken(request, slug, form, fault)
     if form.is_valid():
         try:
             save_settings(

@@ -172,10 +172,13 @@ def test_settings_that_answers_depend_on_and_the_short_name_are_fixed(client, st
 
     page = client.get(SETTINGS).content.decode()
     changes = {"consent": "Other", "minutes": "25", "slug": "other"}
-    client.post(SETTINGS, filled(client, SETTINGS) | changes)
+    refused = client.post(SETTINGS, filled(client, SETTINGS) | changes)
+    client.post(SETTINGS, filled(client, SETTINGS) | changes | {"consent": ""})
 
     study.refresh_from_db()
     assert "these settings can no longer change" in page
+    assert refused.status_code == 422
+    assert "can no longer change: Consent text. Nothing was saved." in refused.content.decode()
     assert (study.consent, study.minutes, study.slug) == ("", 25, "one")
 
 

@@ -5,14 +5,18 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from studies.errors import StudyError
 from studies.extra import extras_of_new_studies
 from studies.management.terminal import explain, read_settings
 from studies.models import Study, Task
 from studies.models.added_settings import added_fields
+from studies.services.extras import turn_on
 from studies.services.presets import PRESETS, extras_of_preset
 from studies.services.studies import create_study
+from studies.study_folder import MORE as PARTS
+from studies.study_folder import Folder
 
 
 def _names() -> list[str]:
@@ -39,7 +43,8 @@ class Command(BaseCommand):
             dest="file",
             type=Path,
             metavar="FILE.toml",
-            help=f"settings of the study, by name: {', '.join(_names())}",
+            help=f"settings of the study, by name: {', '.join(_names())}; and files next to it, by "
+            f"the part that each has: {', '.join(part.name for part in PARTS)}",
         )
         parser.add_argument(
             "--extra",
@@ -54,7 +59,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        fields = read_settings(options["file"], _names()) if options["file"] else {}
+        parts = {part.name: part for part in PARTS}
+        known = [*_names(), *parts]
+        fields = read_settings(options["file"], known) if options["file"] else {}
+        files = {name: fields.pop(name) for name in [*fields] if name in parts}
         fields |= {name: options[name] for name in ("title", "task") if options[name]}
         preset = options["preset"] or ""
         wanted = fields.get(
@@ -65,7 +73,13 @@ class Command(BaseCommand):
         fields["state"] = Study.State.DRAFT if options["draft"] else Study.State.OPEN
         try:
             owner = User.objects.get(username=options["owner"]) if options["owner"] else None
-            study = create_study(slug=options["slug"], owner=owner, preset=preset, **fields)
+            with transaction.atomic():
+                study = create_study(slug=options["slug"], owner=owner, preset=preset, **fields)
+                for name, file in files.items():
+                    turn_on(study, PARTS.extra_of(name))
+                    folder = Folder(options["file"].parent)
+                    for remark in parts[name].apply(study, folder, str(file), user=owner):
+                        self.stderr.write(remark)
         except User.DoesNotExist as error:
             raise CommandError(f"There is no user “{options['owner']}”.") from error
         except ValidationError as error:

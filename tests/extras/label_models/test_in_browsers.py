@@ -58,7 +58,7 @@ def test_an_expert_decides_changes_and_takes_back(open_page, live_server, javasc
     assert [row.certainty for row in ExpertDecision.objects.all()] == [None, 55]
 
 
-def test_the_page_of_adjudication_reads_well(signed_in, live_server):
+def test_the_page_of_adjudication_reads_well(signed_in, live_server, admin_user):
     study = make_split_study()
     sent(study, "Ada", below=100)
     page = signed_in()

@@ -278,6 +278,8 @@ def test_a_secret_is_sealed():
 
 
 def test_launch_checks_rehearse_every_panel_and_compare_the_pay(study, panel):
+    Study.objects.update(consent="You get $4.50.")
+    study.refresh_from_db()
     panel("lucid")
     panel("sona", complete="", reward=0)
 
@@ -286,6 +288,6 @@ def test_launch_checks_rehearse_every_panel_and_compare_the_pay(study, panel):
 
     assert [check.is_open for check in checks.values()] == [False, True]
     assert difference.is_open
-    assert "pays $0.00, and the consent promises $4.50" in difference.text
+    assert "pays $0.00, and the consent text says $4.50" in difference.text
     page = sign_in(study, "owner").get(f"{pages(study)}sona/").content.decode()
-    assert "the consent promises $4.50" in page
+    assert "the consent text says $4.50" in page

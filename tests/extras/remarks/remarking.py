@@ -6,7 +6,7 @@ from extras.remarks.setup import set_questions
 from studies.models import Study
 from tests.factories import make_items, make_study
 
-ALL = {"flags": True, "either": True, "others": True}
+ALL = {"flags": True, "either": True, "others": True, "results": False}
 ENTERED = {"flag": "same", "either": "yes", "others": "70"}
 
 

@@ -39,7 +39,7 @@ def test_what_annotators_can_remark_is_chosen_on_a_page_until_the_first_answer(a
     late = admin_client.post(address, {"others": "on", "version": version})
 
     assert saved.status_code == 302
-    assert values_in(study) == {"flags": True, "either": False, "others": False}
+    assert values_in(study) == {"flags": True, "either": False, "others": False, "results": False}
     assert late.status_code == 422
     assert "Someone else changed" in late.content.decode()
 
@@ -79,7 +79,7 @@ def test_copies_and_files_of_a_study_ask_the_same(tmp_path):
 
     FILE.apply(again, Folder(tmp_path), FILE.file, user=None)
 
-    assert values_in(again) == {"flags": True, "either": True, "others": False}
+    assert values_in(again) == {"flags": True, "either": True, "others": False, "results": False}
     file.write_text('flags = "yes"\n')
     with pytest.raises(StudyError, match="flags"):
         FILE.apply(again, Folder(tmp_path), FILE.file, user=None)
