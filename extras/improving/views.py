@@ -139,7 +139,7 @@ def list_improvements(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "form": form,
-        "next_form": NextForm(study=study),
+        "next_form": NextForm(study=study, auto_id="next_%s"),
         "cost": cost,
         "improvements": made_before.defer("parts"),
         "asked": ASK,
