@@ -121,6 +121,4 @@ def findable_gain(n: int, *, tried: int = 1, changed: float = USUAL_CHANGED) -> 
     (0.1, None)
     """
     gains = (points / 100 for points in range(1, 51))
-    return next(
-        (g for g in gains if items_for_gain(g, tried=tried, changed=changed) <= n), None
-    )
+    return next((g for g in gains if items_for_gain(g, tried=tried, changed=changed) <= n), None)

@@ -24,7 +24,7 @@ def test_a_judge_is_improved_and_its_words_are_read(run, signed_in):
     page.get_by_label("Judge that writes guidelines").select_option("pupil")
     page.get_by_role("button", name="Show cost").click()
     page.get_by_text("too small: to find a gain of 10 points").wait_for()
-    page.get_by_label("Gain to find").fill("30")
+    page.get_by_label("Gain to find").fill("35")
     page.get_by_role("button", name="Show cost").click()
     page.get_by_text("Nothing has been sent yet.").wait_for()
     is_well_in_both_themes(page)

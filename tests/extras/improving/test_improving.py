@@ -21,6 +21,7 @@ from studies.errors import StudyError
 from studies.models import Item, StudyLog
 from tests.analysis.builders import answer, make_rater
 from tests.extras.improving.conftest import GUIDELINE, replies
+from tests.judging.run_helpers import asked
 
 KINDS = ("examples", "guidelines")
 database = pytest.mark.django_db(transaction=True)
@@ -63,8 +64,10 @@ def test_sizes_are_refused_sentences_and_parts_stay():
 
 
 def test_a_guideline_is_a_line_of_a_list():
-    reply = "<think>- not this one at all</think>Sure.\n1. **Look** at the {{ persona }} first.\n- x"
-    assert guidelines_in(reply) == ["Look at the { { persona } } first."]
+    reply = (
+        "<think>- not this one at all</think>Sure.\n1. **Look** at the {{ persona }} first.\n- x"
+    )
+    assert guidelines_in(reply) == ["Look at { { persona } } first."]
     assert guidelines_in("I am sorry, I cannot help with that.") == []
 
 
@@ -89,8 +92,8 @@ def test_a_better_wording_is_found_and_the_sealed_part_is_never_learned_from(run
     # An item to learn from is judged by wordings that do not show it.
     for learned in found.wordings.exclude(fold=0).select_related("wording", "run"):
         own = {item.item for item in of_part(items, LEARN) if item.fold == learned.fold}
-        asked = set(Judgment.objects.filter(run=learned.run).values_list("item", flat=True))
-        assert own <= asked  # more, if another fold taught the same
+        judged = set(Judgment.objects.filter(run=learned.run).values_list("item", flat=True))
+        assert own <= judged  # more, if another fold taught the same
         assert not any(texts[pk] in learned.wording.template for pk in own)
     # The runs are not for the report, and the record says what was sealed and opened.
     assert not any(w.run.in_report for w in found.wordings.exclude(run=None))
@@ -113,15 +116,6 @@ def test_a_judge_that_heeds_nothing_is_not_improved(run, llm):
 
 @database
 def test_it_goes_on_where_it_was_killed_and_pays_nothing_twice(run, llm, monkeypatch):
-    whole = improved(run)
-    asked = sorted(prompts(llm))
-    results = whole.results["candidates"]
-    Improvement.objects.all().delete()
-    run.study.judge_runs.exclude(pk=run.pk).update(judge=run.judge)
-    Judgment.objects.exclude(run=run).delete()
-    run.study.judge_runs.exclude(pk=run.pk).delete()
-    llm.requests.clear()
-
     def killed(*_, **__):
         raise MemoryError
 
@@ -138,10 +132,7 @@ def test_it_goes_on_where_it_was_killed_and_pays_nothing_twice(run, llm, monkeyp
     assert again.state == "done"
     assert again.opening == 1  # the same opening, not another one
     assert len(llm.requests) == before
-    assert len(asked) == before
-    assert [one["learned"] for one in again.results["candidates"]] == [
-        one["learned"] for one in results
-    ]
+    assert set(asked(llm).values()) == {1}
 
 
 @database
@@ -184,7 +175,7 @@ def test_a_small_sealed_part_says_which_size_is_needed(run):
 @database
 def test_the_report_says_what_was_tried_and_that_the_seal_was_opened_again(run):
     improved(run)
-    report = build_report(load_dataset("taught"), seed=7, threshold=80, draws=200)
+    report = build_report(load_dataset("taught"), seed=1, bootstrap=20)
     said = [str(each.text) for each in all_sentences(report)]
     assert any("is right more often with the wording “learned 1: " in text for text in said)
     assert not any("opened 2 times" in text for text in said)
@@ -192,7 +183,7 @@ def test_the_report_says_what_was_tried_and_that_the_seal_was_opened_again(run):
     second = improved(run)
 
     assert second.opening == 2
-    report = build_report(load_dataset("taught"), seed=7, threshold=80, draws=200)
+    report = build_report(load_dataset("taught"), seed=1, bootstrap=20)
     assert report["improvements"][1]["opening"] == 2
     assert report["improvements"][1]["earlier_tried"] >= 1
     assert any("opened 2 times" in str(each.text) for each in all_sentences(report))
