@@ -97,9 +97,7 @@ def _check_unchanged(improvement: Improvement, items: Sequence[SplitItem]) -> No
     )
 
 
-def _ask_for_guidelines(
-    improvement: Improvement, learner: Learner, progress: JobProgress
-) -> None:
+def _ask_for_guidelines(improvement: Improvement, learner: Learner, progress: JobProgress) -> None:
     if LearnedFrom.GUIDELINES not in improvement.kinds:
         return
     if not improvement.requests.exists():
@@ -221,9 +219,7 @@ def _judged(
         improvement.run, wording_id=learned.wording_id, by_batch=False, reuse=Reuse.IDENTICAL
     )
     with transaction.atomic():
-        facts = RunStudyFacts(
-            lock_study(improvement.study_id), items={item.item for item in items}
-        )
+        facts = RunStudyFacts(lock_study(improvement.study_id), items={item.item for item in items})
         run = start_run(spec, enqueue=False, facts=facts)
         if learned.run_id is None:
             # A try-out; whoever wants the wording in the report asks about all items with it.

@@ -52,7 +52,9 @@ class Learner:
     def lesson(self, kind: str, fold: int) -> str:
         """The text in front of the wording; empty if nothing is learned."""
         if kind == LearnedFrom.EXAMPLES:
-            return of_examples(self._cases(self._wrong(fold, EXAMPLES), is_example=True), self.words)
+            return of_examples(
+                self._cases(self._wrong(fold, EXAMPLES), is_example=True), self.words
+            )
         if kind == LearnedFrom.GUIDELINES:
             asked = self._improvement.requests.filter(fold=fold).first()
             return of_guidelines(asked.guidelines if asked else (), self.words)
@@ -107,7 +109,9 @@ class Learner:
             stored[item.item].study = self._study
             first = ANSWERED[place_of(f"side {item.key}")[0] % 2]
             chose = self.verdicts.get(item.key, {}).get("verdict")
-            of_right = (text for label, text in reasons[item.item] if label == Choice(item.right).label)
+            of_right = (
+                text for label, text in reasons[item.item] if label == Choice(item.right).label
+            )
             cases.append(
                 LearnedCase(
                     self.asking.slots(stored[item.item], shown_first=Side(first)),

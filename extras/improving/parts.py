@@ -38,9 +38,7 @@ class PeopleAnswer(NamedTuple):
 def answers_of_people(study: Study) -> dict[str, PeopleAnswer]:
     """The right answer of every item that has one of two responses, by the item's key."""
     own = Item.objects.filter(study=study, first_person__in=ANSWERED)
-    found = {
-        key: PeopleAnswer(right, ()) for key, right in own.values_list("key", "first_person")
-    }
+    found = {key: PeopleAnswer(right, ()) for key, right in own.values_list("key", "first_person")}
     for row in annotator_aggregates(study):
         right = row["first_person"] or row.get("verdict")
         if right in ANSWERED:
@@ -105,7 +103,9 @@ def chosen_to_judge(items: Iterable[SplitItem], most: int) -> list[SplitItem]:
 
 def changed(items: Iterable[SplitItem], people: Mapping[str, PeopleAnswer]) -> Iterator[SplitItem]:
     """Items whose right answer is no longer what it was."""
-    return (item for item in items if item.key not in people or people[item.key].right != item.right)
+    return (
+        item for item in items if item.key not in people or people[item.key].right != item.right
+    )
 
 
 def credit(verdict: Mapping[str, object] | None, right: str) -> float:

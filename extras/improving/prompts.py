@@ -53,9 +53,7 @@ WORDS = {
         fields="Of what you know about the person, weigh this most: {fields}.",
     ),
     "de": LessonWords(
-        examples=(
-            "Dies sind frühere Fälle, jeweils mit der tatsächlichen Wahl. Lerne aus ihnen."
-        ),
+        examples=("Dies sind frühere Fälle, jeweils mit der tatsächlichen Wahl. Lerne aus ihnen."),
         case="[Fall {n}]",
         chose="Gewählt: {letter}",
         reason="Genannter Grund: {reason}",

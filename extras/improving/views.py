@@ -109,9 +109,7 @@ class ImprovementForm(RunsForm):
 
 
 class NextForm(RunsForm):
-    n = forms.IntegerField(
-        label="Items", initial=_USUAL_NEXT, min_value=1, max_value=MOST_NEXT
-    )
+    n = forms.IntegerField(label="Items", initial=_USUAL_NEXT, min_value=1, max_value=MOST_NEXT)
 
 
 @login_required
@@ -139,7 +137,7 @@ def list_improvements(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "form": form,
-        "next_form": NextForm(study=study),
+        "next_form": NextForm(study=study, auto_id="next_%s"),
         "cost": cost,
         "improvements": made_before.defer("parts"),
         "asked": ASK,
@@ -171,9 +169,7 @@ def show(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Show one improvement: its progress or its result, with the words that were added."""
     study, improvement = _improvement(request, slug, public_id)
     used = improvement.requests.aggregate(nano=Sum("spent_nano", default=0))["nano"]
-    runs = JudgeRun.objects.filter(
-        pk__in=improvement.wordings.exclude(run=None).values("run")
-    )
+    runs = JudgeRun.objects.filter(pk__in=improvement.wordings.exclude(run=None).values("run"))
     used += runs.aggregate(nano=Sum("spent_nano", default=0))["nano"]
     sealed = sum(row[3] == "sealed" for row in improvement.parts)
     context = {

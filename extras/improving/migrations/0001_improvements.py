@@ -8,123 +8,350 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('judging', '0004_runs_without_anchors'),
-        ('studies', '0006_names_of_merged_extras'),
+        ("judging", "0004_runs_without_anchors"),
+        ("studies", "0006_names_of_merged_extras"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Improvement',
+            name="Improvement",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('public_id', models.CharField(default=studies.models.keys.public_id, editable=False, max_length=22, unique=True)),
-                ('judge_name', models.CharField(max_length=100)),
-                ('prompt_sha256', models.CharField(help_text='Of the words that do not change.', max_length=64)),
-                ('budget', models.DecimalField(blank=True, decimal_places=4, max_digits=12, null=True)),
-                ('kinds', models.JSONField(help_text='What is learned.')),
-                ('most', models.PositiveSmallIntegerField(help_text='Wordings that are tried at most.')),
-                ('gain', models.FloatField(help_text='The gain that the trial should find, as a share.')),
-                ('share', models.FloatField(help_text='Of the personas, those that are sealed.')),
-                ('items', models.PositiveIntegerField(help_text='Items on which wordings are judged at first.')),
-                ('parts', models.JSONField(help_text='The items and their answers when they were split.')),
-                ('learn_sha256', models.CharField(help_text='Of the answers to learn from.', max_length=64)),
-                ('sealed_sha256', models.CharField(help_text='Of the sealed answers.', max_length=64)),
-                ('opened_at', models.DateTimeField(blank=True, null=True)),
-                ('opening', models.PositiveSmallIntegerField(default=0, help_text='How often the sealed part has been opened for this judge by then.')),
-                ('results', models.JSONField(blank=True, default=dict)),
-                ('campaign', models.ForeignKey(help_text='Holds the budget of the runs.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='judging.campaign')),
-                ('judge', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='judging.judge')),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='judging.judgerun')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                (
+                    "public_id",
+                    models.CharField(
+                        default=studies.models.keys.public_id,
+                        editable=False,
+                        max_length=22,
+                        unique=True,
+                    ),
+                ),
+                ("judge_name", models.CharField(max_length=100)),
+                (
+                    "prompt_sha256",
+                    models.CharField(help_text="Of the words that do not change.", max_length=64),
+                ),
+                (
+                    "budget",
+                    models.DecimalField(blank=True, decimal_places=4, max_digits=12, null=True),
+                ),
+                ("kinds", models.JSONField(help_text="What is learned.")),
+                (
+                    "most",
+                    models.PositiveSmallIntegerField(help_text="Wordings that are tried at most."),
+                ),
+                (
+                    "gain",
+                    models.FloatField(help_text="The gain that the trial should find, as a share."),
+                ),
+                ("share", models.FloatField(help_text="Of the personas, those that are sealed.")),
+                (
+                    "items",
+                    models.PositiveIntegerField(
+                        help_text="Items on which wordings are judged at first."
+                    ),
+                ),
+                (
+                    "parts",
+                    models.JSONField(help_text="The items and their answers when they were split."),
+                ),
+                (
+                    "learn_sha256",
+                    models.CharField(help_text="Of the answers to learn from.", max_length=64),
+                ),
+                (
+                    "sealed_sha256",
+                    models.CharField(help_text="Of the sealed answers.", max_length=64),
+                ),
+                ("opened_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "opening",
+                    models.PositiveSmallIntegerField(
+                        default=0,
+                        help_text="How often the sealed part has been opened for this judge by then.",
+                    ),
+                ),
+                ("results", models.JSONField(blank=True, default=dict)),
+                (
+                    "campaign",
+                    models.ForeignKey(
+                        help_text="Holds the budget of the runs.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="judging.campaign",
+                    ),
+                ),
+                (
+                    "judge",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="judging.judge",
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="judging.judgerun",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='GuidelineRequest',
+            name="GuidelineRequest",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('prompt_sha256', models.CharField(blank=True, max_length=64)),
-                ('requests', models.PositiveSmallIntegerField(default=0)),
-                ('prompt_tokens', models.PositiveIntegerField(default=0)),
-                ('completion_tokens', models.PositiveIntegerField(default=0)),
-                ('spent_nano', models.PositiveBigIntegerField(default=0)),
-                ('held_nano', models.PositiveBigIntegerField(default=0)),
-                ('model', models.CharField(blank=True, help_text='As the server reports it.', max_length=200)),
-                ('reply', models.TextField(blank=True)),
-                ('error', models.TextField(blank=True)),
-                ('state', models.CharField(choices=[('waiting', 'not yet asked'), ('sent', 'being asked'), ('written', 'answered'), ('failed', 'no usable reply')], default='waiting', max_length=10)),
-                ('fold', models.PositiveSmallIntegerField()),
-                ('items', models.JSONField(help_text='Ids of the items that are shown.')),
-                ('guidelines', models.JSONField(blank=True, default=list)),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='requests', to='improving.improvement')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("prompt_sha256", models.CharField(blank=True, max_length=64)),
+                ("requests", models.PositiveSmallIntegerField(default=0)),
+                ("prompt_tokens", models.PositiveIntegerField(default=0)),
+                ("completion_tokens", models.PositiveIntegerField(default=0)),
+                ("spent_nano", models.PositiveBigIntegerField(default=0)),
+                ("held_nano", models.PositiveBigIntegerField(default=0)),
+                (
+                    "model",
+                    models.CharField(
+                        blank=True, help_text="As the server reports it.", max_length=200
+                    ),
+                ),
+                ("reply", models.TextField(blank=True)),
+                ("error", models.TextField(blank=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "not yet asked"),
+                            ("sent", "being asked"),
+                            ("written", "answered"),
+                            ("failed", "no usable reply"),
+                        ],
+                        default="waiting",
+                        max_length=10,
+                    ),
+                ),
+                ("fold", models.PositiveSmallIntegerField()),
+                ("items", models.JSONField(help_text="Ids of the items that are shown.")),
+                ("guidelines", models.JSONField(blank=True, default=list)),
+                (
+                    "job",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="requests",
+                        to="improving.improvement",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='LearnedWording',
+            name="LearnedWording",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.CharField(default=studies.models.keys.public_id, editable=False, max_length=22, unique=True)),
-                ('kind', models.CharField(choices=[('examples', 'examples'), ('guidelines', 'guidelines'), ('rules', 'rules'), ('fields', 'persona fields'), ('together', 'all together')], max_length=10)),
-                ('fold', models.PositiveSmallIntegerField(help_text='0: learned from the whole part.')),
-                ('is_named', models.BooleanField(default=False, help_text='To be tried on the sealed part.')),
-                ('improvement', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='wordings', to='improving.improvement')),
-                ('run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='judging.judgerun')),
-                ('wording', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='judging.prompttemplate')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "public_id",
+                    models.CharField(
+                        default=studies.models.keys.public_id,
+                        editable=False,
+                        max_length=22,
+                        unique=True,
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("examples", "examples"),
+                            ("guidelines", "guidelines"),
+                            ("rules", "rules"),
+                            ("fields", "persona fields"),
+                            ("together", "all together"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "fold",
+                    models.PositiveSmallIntegerField(help_text="0: learned from the whole part."),
+                ),
+                (
+                    "is_named",
+                    models.BooleanField(default=False, help_text="To be tried on the sealed part."),
+                ),
+                (
+                    "improvement",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="wordings",
+                        to="improving.improvement",
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="judging.judgerun",
+                    ),
+                ),
+                (
+                    "wording",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="judging.prompttemplate",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.AddConstraint(
-            model_name='improvement',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='improvement_state'),
+            model_name="improvement",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
+                name="improvement_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='improvement',
-            constraint=models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='improvement_progress'),
+            model_name="improvement",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("progress__range", (0, 100))), name="improvement_progress"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='improvement',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='improvement_end_says_why'),
+            model_name="improvement",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                    models.Q(("message", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="improvement_end_says_why",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='guidelinerequest',
-            constraint=models.UniqueConstraint(fields=('job', 'fold'), name='guidelines_asked_once'),
+            model_name="guidelinerequest",
+            constraint=models.UniqueConstraint(
+                fields=("job", "fold"), name="guidelines_asked_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='guidelinerequest',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'sent', 'written', 'failed'])), name='guideline_request_state'),
+            model_name="guidelinerequest",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["waiting", "sent", "written", "failed"])),
+                name="guideline_request_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='learnedwording',
-            constraint=models.UniqueConstraint(fields=('improvement', 'kind', 'fold'), name='learned_wording_once'),
+            model_name="learnedwording",
+            constraint=models.UniqueConstraint(
+                fields=("improvement", "kind", "fold"), name="learned_wording_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='learnedwording',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['examples', 'guidelines', 'rules', 'fields', 'together'])), name='learned_wording_kind'),
+            model_name="learnedwording",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("kind__in", ["examples", "guidelines", "rules", "fields", "together"])
+                ),
+                name="learned_wording_kind",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='learnedwording',
-            constraint=models.CheckConstraint(condition=models.Q(('is_named', False), ('fold', 0), _connector='OR'), name='learned_wording_named_whole'),
+            model_name="learnedwording",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("is_named", False), ("fold", 0), _connector="OR"),
+                name="learned_wording_named_whole",
+            ),
         ),
     ]

@@ -104,7 +104,7 @@ def items_for_gain(gain: float, *, tried: int = 1, changed: float = USUAL_CHANGE
     Examples
     --------
     >>> items_for_gain(0.05), items_for_gain(0.05, tried=3), items_for_gain(0.1, tried=3)
-    (720, 961, 239)
+    (814, 1086, 270)
     """
     both = max(changed, gain)
     n = mcnemar_items((both + gain) / 2, (both - gain) / 2, level=LEVEL / tried)
@@ -118,9 +118,7 @@ def findable_gain(n: int, *, tried: int = 1, changed: float = USUAL_CHANGED) -> 
     Examples
     --------
     >>> findable_gain(300, tried=3), findable_gain(10)
-    (0.09, None)
+    (0.1, None)
     """
     gains = (points / 100 for points in range(1, 51))
-    return next(
-        (g for g in gains if items_for_gain(g, tried=tried, changed=changed) <= n), None
-    )
+    return next((g for g in gains if items_for_gain(g, tried=tried, changed=changed) <= n), None)

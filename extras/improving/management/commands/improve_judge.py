@@ -208,4 +208,6 @@ class Command(BaseCommand):
         if better and out is not None:
             best = improvement.wordings.get(fold=WHOLE, kind=better)
             out.write_text(best.wording.template or best.wording.template_without_persona, "utf-8")
-            self.stdout.write(f"Wrote it to {out}. Use it elsewhere with: import_wording STUDY {out}")
+            self.stdout.write(
+                f"Wrote it to {out}. Use it elsewhere with: import_wording STUDY {out}"
+            )
