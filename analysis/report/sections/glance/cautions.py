@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CHOICES, MISSING
+from analysis.data.arrays import CHOICES, MISSING, TIE
 from analysis.data.verdicts import Ints
 from analysis.report.quantities import (
     Name,
@@ -30,6 +30,8 @@ MOST_ITEMS, FEW_OF_ALL = 0.8, 0.25
 FEWEST_CLUSTERS = 6
 # With fewer repeated items, intervals are hardly too narrow.
 MANY_REPEATED = 0.02
+# So many verdicts that no response is better, where one is, decide what accuracy means.
+MANY_TIES = 0.2
 
 
 def cautions(study: ReportedStudy) -> Json:
@@ -39,6 +41,7 @@ def cautions(study: ReportedStudy) -> Json:
     entries: Json = {
         "followed": followed,
         "pasted": [entry for entry in _pasted(study) if entry["who"] not in named],
+        "tied": list(_tied(study)),
         "constant": _constant(study),
         "uneven": _uneven(study),
     }
@@ -83,6 +86,19 @@ def _pasted(study: ReportedStudy) -> Iterator[Json]:
                 "fewest": result.fewest,
                 "others": {"n": result.others_items, "same": result.others_same},
             }
+
+
+def _tied(study: ReportedStudy) -> Iterator[Json]:
+    """Sides that often say that no response is better, where one of them is right."""
+    sides = [
+        (MAJORITY, study.people),
+        *((f"judges.{n}", study.judges[n]) for n in study.whole_runs),
+    ]
+    for who, verdicts in sides:
+        scored = (verdicts.correct >= 0) & (study.truth != TIE)
+        n, ties = int(scored.sum()), int((scored & (verdicts.answer == TIE)).sum())
+        if ties and ties >= MANY_TIES * n:
+            yield {"who": who, "n": n, "ties": ties}
 
 
 def _constant(study: ReportedStudy) -> list[Json]:
@@ -141,6 +157,16 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
     for entry in entries.get("pasted", ()):
         yield "pasted", _pasted_text(name_of[entry["who"]], entry)
     sides = name_of | {MAJORITY: people, SINGLE: "one person’s answer"}
+    for entry in entries.get("tied", ()):
+        of = Population("item", "where a response is right", entry["n"], report["inputs"]["items"])
+        yield (
+            "tied",
+            say(
+                "{who} gave a tie on {x} of {x.full}, and it counts as wrong there.",
+                who=Name(sides[entry["who"]]) if entry["who"] != MAJORITY else Words(people),
+                x=Quantity("count", of, entry["ties"]),
+            ),
+        )
     yield from (("constant", text) for text in _constant_texts(sides, entries.get("constant", ())))
     if n := entries.get("repeated"):
         items = Population("item", n=n, among=report["inputs"]["items"])

@@ -35,10 +35,10 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, str]]:
     yield "language", language_limit(study["language"], asked_in, study.get("item_languages", ()))
     if inputs["truth"]["unknown"]:
         unknown = inputs["truth"]["unknown"]
-        which = "any" if unknown == inputs["items"] else f"{unknown:,}"
+        which = "all" if unknown == inputs["items"] else f"{unknown:,} of the"
         yield (
             "truth",
-            f"The person's own answer is unknown for {which} of the {inputs['items']:,} items, "
+            f"The person's own answer is unknown for {which} {number_of(inputs['items'], 'item')}, "
             "which are not scored.",
         )
     yield from _shared_items(report)
