@@ -1,6 +1,7 @@
 """The chapter on limits: all possible claims of the report, and how many hold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -25,7 +26,8 @@ from analysis.report.sentences import (
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import late_changes
-from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.comparison.contrast import group_contrast
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
 from analysis.stats.core.groups import FEWEST_PERSONAS
 from analysis.stats.core.multiplicity import flipped_signs, holding, permuted_groups
 from analysis.stats.core.results import FloatArray, mid_ranks, relabel
@@ -33,6 +35,8 @@ from analysis.stats.core.shared_variance import Sharing
 
 # A rater's values: name, a value per row (NaN if missing), and the row's item.
 Rater = tuple[str, FloatArray, Ints]
+# What a claim says as a number, with its interval over what the rows share.
+Gap = Callable[[Sharing], GeneralDifference]
 
 
 def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
@@ -108,7 +112,7 @@ def _sides(study: ReportedStudy) -> list[Json]:
         right = on_side(data.truth[item], shown_first)
         known = (chosen >= 0) & (right >= 0)
         values.append((who, np.where(known, right - chosen, np.nan), item))
-    return _flipped(study, SIDES, values)
+    return _flipped(study, SIDES, values, _means(values))
 
 
 def _lengths(study: ReportedStudy) -> list[Json]:
@@ -121,7 +125,7 @@ def _lengths(study: ReportedStudy) -> list[Json]:
     longer = (lengths[:, 1] > lengths[:, 0]).astype(np.int64)
     truth, items = study.binary_truth, np.arange(longer.size)
     comparable = (truth >= 0) & (lengths[:, 0] != lengths[:, 1])
-    values: list[Rater] = []
+    values, gaps = list[Rater](), dict[str, Gap]()
     sides = [(MAJORITY, study.people)]
     sides += [(f"judges.{place}", study.judges[place]) for place in study.whole_runs]
     for who, side in sides:
@@ -129,10 +133,11 @@ def _lengths(study: ReportedStudy) -> list[Json]:
         wrong = np.where(known, (side.answer != truth).astype(np.float64), np.nan)
         parts = [known & (truth != longer), known & (truth == longer)]
         if all(part.any() for part in parts):
+            gaps[who] = partial(group_contrast, wrong.copy(), truth != longer)
             for part, sign in zip(parts, (1, -1), strict=True):
                 wrong[part] *= sign / part.sum()
             values.append((who, wrong, items))
-    return _flipped(study, LENGTH, values)
+    return _flipped(study, LENGTH, values, gaps)
 
 
 def _certainty(study: ReportedStudy) -> Iterator[Json]:
@@ -146,7 +151,7 @@ def _certainty(study: ReportedStudy) -> Iterator[Json]:
     for place in study.whole_runs:
         side = study.judges[place]
         sides.append((f"judges.{place}", side.certainty, side.correct, items))
-    gaps, ranks = list[Rater](), list[Rater]()
+    gaps, ranks, by_band = list[Rater](), list[Rater](), dict[str, Gap]()
     for who, certainty, correct, item in sides:
         known = (correct >= 0) & ~np.isnan(certainty)
         if not known.any():
@@ -156,9 +161,15 @@ def _certainty(study: ReportedStudy) -> Iterator[Json]:
         shares = (high[known].mean(), correct[known].mean())
         product = (high - shares[0]) * (correct - shares[1])
         ranks.append((who, np.where(known, product, np.nan), item))
-    yield from _flipped(study, CALIBRATION, gaps)
-    yield from _flipped(study, RANKING, ranks)
-    yield from _flipped(study, TOGETHER, list(_together(study)))
+        by_band[who] = partial(group_contrast, np.where(known, correct, np.nan), high)
+    yield from _flipped(study, CALIBRATION, gaps, _means(gaps))
+    yield from _flipped(study, RANKING, ranks, by_band)
+    # The chapter on certainty has the correlation and its interval.
+    yield from _flipped(study, TOGETHER, list(_together(study)), {})
+
+
+def _means(raters: Sequence[Rater]) -> dict[str, Gap]:
+    return {who: partial(general_difference, values) for who, values, _ in raters}
 
 
 def _together(study: ReportedStudy) -> Iterator[Rater]:
@@ -175,8 +186,13 @@ def _together(study: ReportedStudy) -> Iterator[Rater]:
         yield f"judges.{place}", values, np.arange(theirs.size)
 
 
-def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[Json]:
-    """Test all raters at once; results about people must hold over personas and over people."""
+def _flipped(
+    study: ReportedStudy, kind: str, raters: Sequence[Rater], gaps: Mapping[str, Gap]
+) -> list[Json]:
+    """Test all raters at once; results about people must hold over personas and over people.
+
+    They must also hold by their own interval, where there is one.
+    """
     persona, n = relabel(study.shared.persona)
     if n == 1:
         # With one persona, all claims are about that one.
@@ -205,17 +221,25 @@ def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[J
     for (who, values, item), rows in zip(raters, rows_of, strict=True):
         entry: Json = {"kind": kind, "who": who, "n": int((~np.isnan(values)).sum())}
         p = float(found.adjusted[rows].max())
+        gap = gaps[who](_sharing(study, who, values, item)) if who in gaps else None
+        if gap is not None and gap.p is not None:
+            p = max(p, gap.p)
         put(entry, "t", None if np.isnan(found.t[rows[0]]) else number(found.t[rows[0]]))
         put(entry, "p_max", None if np.isnan(p) else number(p), "too_few_clusters")
-        if kind == SIDES:
-            sharing = study.shared.answers
-            if who != SINGLE:
-                sharing = study.shared.of_judgments(item)
-            elif values.size != sharing.n:
-                sharing = Sharing.of_items(len(values), {"item": item})
-            entry |= estimate(general_difference(values, sharing))
-        out.append(entry)
+        out.append(entry if gap is None else entry | estimate(gap))
     return out
+
+
+def _sharing(study: ReportedStudy, who: str, values: FloatArray, item: Ints) -> Sharing:
+    """What a rater's rows share; the majority's items also share people."""
+    if who == MAJORITY:
+        return study.shared.items
+    if who != SINGLE:
+        return study.shared.of_judgments(item)
+    sharing = study.shared.answers
+    if values.size != sharing.n:
+        return Sharing.of_items(len(values), {"item": item})
+    return sharing
 
 
 def _topics(study: ReportedStudy) -> list[Json]:

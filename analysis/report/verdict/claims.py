@@ -72,7 +72,7 @@ def what_was_found(report: ReportJson) -> Table:
     )
     note = (
         "Claims hold after correction for all tests of their kind and for all kinds (“Limits” "
-        "counts them). “–”: tested by permutation, without an interval. The comparison with people "
+        "counts them). “–”: too few answers of a kind for an interval. The comparison with people "
         "has its own level."
     )
     note += _scope(report)
@@ -186,45 +186,39 @@ def _sides(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> Re
 
 
 def _lengths(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> ReportClaim:
-    own = _side_of(report, test["who"])["verbosity"]
-    longer, shorter = (own[f"right_when_{key}"]["accuracy"] for key in ("longer", "shorter"))
     which = "shorter" if test["t"] > 0 else "longer"
     return ReportClaim(
         test["who"],
         f"{sentence_case(name)} errs more often where the {which} response is right",
         f"does {name} lean to the longer response?",
-        None if longer is None or shorter is None else longer - shorter,
-        None,
+        test["value"],
+        test["ci"],
         Population("item", n=test["n"]),
         is_held,
     )
 
 
 def _calibrated(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> ReportClaim:
-    side = _side_of(report, test["who"])
-    mean, right = side["certainty"]["summary"]["mean"], side["calibration"]["base_rate"]
     which = "higher" if test["t"] > 0 else "lower"
     return ReportClaim(
         test["who"],
         f"The certainty of {name} is {which} than the share of right answers",
         f"is the certainty of {name} higher or lower than the share of right answers?",
-        None if mean is None or right is None else mean / 100 - right,
-        None,
+        test["value"],
+        test["ci"],
         _scored(test),
         is_held,
     )
 
 
 def _ranked(report: ReportJson, name: str, test: ReportJson, is_held: bool) -> ReportClaim:
-    side = _side_of(report, test["who"])
-    high, low = side["high"]["accuracy"], side["low"]["accuracy"]
     which = "more" if test["t"] > 0 else "less"
     return ReportClaim(
         test["who"],
         f"{sentence_case(name)} {_is(test['who'])} right {which} often at high certainty",
         f"{_is(test['who'])} {name} right more often at high certainty?",
-        None if high is None or low is None else high - low,
-        None,
+        test["value"],
+        test["ci"],
         _scored(test),
         is_held,
     )
@@ -303,19 +297,6 @@ def _of_other_kinds(report: ReportJson) -> Iterator[ReportClaim]:
             kind = entry["kind"][:1].upper() + entry["kind"][1:]
             words = f"{kind}: {entry['hold']:,} of {number_of(entry['tested'], 'claim')} hold"
             yield ReportClaim("", words, "", None, None, "see its chapter", is_held=True)
-
-
-def _side_of(report: ReportJson, who: str) -> ReportJson:
-    if who == SINGLE:
-        side: ReportJson = report["human"]["individual"]
-        return side
-    if who == MAJORITY:
-        people: ReportJson = report["human"]["majority"] | {
-            "verbosity": report["human"]["verbosity"]
-        }
-        return people
-    judge: ReportJson = report["judges"][int(who.removeprefix("judges."))]
-    return judge
 
 
 def _scored(test: ReportJson) -> Population:

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ..core.clusters import check_level
-from ..core.results import t_quantile
+from ..core.results import check_level, t_quantile
 from ..core.shared_variance import Sharing
 from .general_difference import GeneralDifference, interval_of, t_tail, why_not
 
