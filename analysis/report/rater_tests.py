@@ -4,7 +4,7 @@ Chapters, titles of figures and the table of claims read a test here, so they sa
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.report.quantities import (
     Name,
@@ -59,10 +59,26 @@ def rater_tests(report: ReportJson, kind: str) -> list[RaterTest]:
     for name, member in members(report, kind):
         who = member["who"]
         value = _NUMBERS[kind](report, who)
-        result = None if value is None else TestResult.of_rater(report, kind, who, value)
+        if value is None:
+            continue
+        result = TestResult.of_rater(report, kind, who, _as_tested(report, member, value))
         if result is not None:
             tests.append(RaterTest(who, name_of(who, name), result))
     return tests
+
+
+def _as_tested(report: ReportJson, member: ReportJson, value: Quantity) -> Quantity:
+    """The number and its interval as they stand next to the test, on the answers that it used."""
+    if member.get("value") is None or value.of is None:
+        return value
+    path = f"claims_tested.members.{report['claims_tested']['members'].index(member)}"
+    return replace(
+        value,
+        of=replace(value.of, n=member["n"], path=f"{path}.n"),
+        value=member["value"],
+        path=f"{path}.value",
+        interval=QuantityInterval.at(member, "ci", path),
+    )
 
 
 def name_of(who: str, name: str) -> Who:
@@ -103,14 +119,8 @@ def position_of(report: ReportJson, who: str) -> tuple[ReportJson, str]:
 def _side(report: ReportJson, who: str) -> Quantity | None:
     """How much more often side A was chosen than it was right."""
     entry, path = position_of(report, who)
-    tests = report["claims_tested"]["members"]
-    place = next(n for n, t in enumerate(tests) if (t["kind"], t["who"]) == (SIDES, who))
-    if tests[place]["value"] is None:
-        return None
-    where = f"claims_tested.members.{place}"
-    interval = QuantityInterval.at(tests[place], "ci", where)
-    of = scored_sides(entry, path)
-    return Quantity("points", of, tests[place]["value"], f"{where}.value", interval)
+    value = next(test["value"] for _, test in members(report, SIDES) if test["who"] == who)
+    return None if value is None else Quantity("points", scored_sides(entry, path), value)
 
 
 @dataclass(frozen=True)

@@ -217,10 +217,20 @@ def certainty_limit(threshold: Quantity) -> Text:
     return say(form, t=threshold)
 
 
-def clusters_of(found: ReportJson, kind: str, path: str = "") -> Population:
-    """The people, personas or questions that a result in report.json rests on."""
-    one = "person" if kind == "people" else kind.removesuffix("s")
-    return Population(one, n=found["clusters"][kind], path=path and f"{path}.clusters.{kind}")
+def clusters_of(
+    found: ReportJson, kind: str, path: str = "", report: ReportJson | None = None
+) -> Population:
+    """The people, personas or questions that a result in report.json rests on.
+
+    With the `report`, of how many, of whom others answered or have other items.
+    """
+    one, n = "person" if kind == "people" else kind.removesuffix("s"), found["clusters"][kind]
+    place = path and f"{path}.clusters.{kind}"
+    if report is None:
+        return Population(one, n=n, path=place)
+    among = report["human"]["annotators"] if kind == "people" else report["inputs"][kind]
+    # An item without a persona or a question is a cluster of its own.
+    return Population(one, "behind the comparison", n, max(n, among), place)
 
 
 def uneven(found: ReportJson, path: str = "") -> Text | None:

@@ -66,7 +66,7 @@ CLAIMS = {
         ("rises",),
     ),
     "certain answers": (
-        r"(?P<who>k\d) is (?:right|correct) (?P<way>more|less) often on its items of high certainty",
+        r"(?P<who>k\d) is (?:right|correct) (?P<way>more|less) often on its items of high",
         ("more",),
     ),
     "groups": (
@@ -117,7 +117,7 @@ class World:
         return self.effects.get(name, 0)
 
     def is_false(self, claim: ReadClaim) -> bool:
-        """Whether a claim has the wrong direction; of a world without effects every one is false."""
+        """Whether a claim has the wrong direction; without effects every one is false."""
         if not self.effects:
             return True
         planted = {

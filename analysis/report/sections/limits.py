@@ -1,7 +1,8 @@
 """The chapter on limits: all possible claims of the report, and how many hold."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from analysis.report.sentences import (
 )
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, table_of_entries
+from analysis.stats.comparison.contrast import group_contrast
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
 from analysis.stats.core.groups import FEWEST_PERSONAS
 from analysis.stats.core.multiplicity import flipped_signs, holding, permuted_groups
@@ -36,6 +38,8 @@ from analysis.stats.core.shared_variance import Sharing
 
 # A rater's values: name, a value per row (NaN if missing), and the row's item.
 Rater = tuple[str, FloatArray, Ints]
+# What a claim says as a number, with its interval over what the rows share.
+Gap = Callable[[Sharing], GeneralDifference]
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ def _sides(study: ReportedStudy) -> list[RaterClaim]:
         right = on_side(data.truth[item], shown_first)
         known = (chosen >= 0) & (right >= 0)
         values.append((who, np.where(known, right - chosen, np.nan), item))
-    return _flipped(study, SIDES, values)
+    return _flipped(study, SIDES, values, _means(values))
 
 
 def _lengths(study: ReportedStudy) -> list[RaterClaim]:
@@ -153,7 +157,7 @@ def _lengths(study: ReportedStudy) -> list[RaterClaim]:
     longer = (lengths[:, 1] > lengths[:, 0]).astype(np.int64)
     truth, items = study.binary_truth, np.arange(longer.size)
     comparable = (truth >= 0) & (lengths[:, 0] != lengths[:, 1])
-    values: list[Rater] = []
+    values, gaps = list[Rater](), dict[str, Gap]()
     sides = [(MAJORITY, study.people)]
     sides += [(f"judges.{place}", study.judges[place]) for place in study.whole_runs]
     for who, side in sides:
@@ -161,10 +165,11 @@ def _lengths(study: ReportedStudy) -> list[RaterClaim]:
         wrong = np.where(known, (side.answer != truth).astype(np.float64), np.nan)
         parts = [known & (truth != longer), known & (truth == longer)]
         if all(part.any() for part in parts):
+            gaps[who] = partial(group_contrast, wrong.copy(), truth != longer)
             for part, sign in zip(parts, (1, -1), strict=True):
                 wrong[part] *= sign / part.sum()
             values.append((who, wrong, items))
-    return _flipped(study, LENGTH, values)
+    return _flipped(study, LENGTH, values, gaps)
 
 
 def _certainty(study: ReportedStudy) -> Iterator[RaterClaim]:
@@ -178,7 +183,7 @@ def _certainty(study: ReportedStudy) -> Iterator[RaterClaim]:
     for place in study.whole_runs:
         side = study.judges[place]
         sides.append((f"judges.{place}", side.certainty, side.correct, items))
-    gaps, ranks = list[Rater](), list[Rater]()
+    gaps, ranks, by_band = list[Rater](), list[Rater](), dict[str, Gap]()
     for who, certainty, correct, item in sides:
         known = (correct >= 0) & ~np.isnan(certainty)
         if not known.any():
@@ -188,9 +193,15 @@ def _certainty(study: ReportedStudy) -> Iterator[RaterClaim]:
         shares = (high[known].mean(), correct[known].mean())
         product = (high - shares[0]) * (correct - shares[1])
         ranks.append((who, np.where(known, product, np.nan), item))
-    yield from _flipped(study, CALIBRATION, gaps)
-    yield from _flipped(study, RANKING, ranks)
-    yield from _flipped(study, TOGETHER, list(_together(study)))
+        by_band[who] = partial(group_contrast, np.where(known, correct, np.nan), high)
+    yield from _flipped(study, CALIBRATION, gaps, _means(gaps))
+    yield from _flipped(study, RANKING, ranks, by_band)
+    # The chapter on certainty has the correlation and its interval.
+    yield from _flipped(study, TOGETHER, list(_together(study)), {})
+
+
+def _means(raters: Sequence[Rater]) -> dict[str, Gap]:
+    return {who: partial(general_difference, values) for who, values, _ in raters}
 
 
 def _together(study: ReportedStudy) -> Iterator[Rater]:
@@ -207,8 +218,13 @@ def _together(study: ReportedStudy) -> Iterator[Rater]:
         yield f"judges.{place}", values, np.arange(theirs.size)
 
 
-def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[RaterClaim]:
-    """Test all raters at once; results about people must hold over personas and over people."""
+def _flipped(
+    study: ReportedStudy, kind: str, raters: Sequence[Rater], gaps: Mapping[str, Gap]
+) -> list[RaterClaim]:
+    """Test all raters at once; results about people must hold over personas and over people.
+
+    They must also hold by their own interval, where there is one.
+    """
     persona, n = relabel(study.shared.persona)
     if n == 1:
         # With one persona, all claims are about that one.
@@ -235,17 +251,25 @@ def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[R
     found = flipped_signs(sums, rng=study.rng())
     out = []
     for (who, values, item), rows in zip(raters, rows_of, strict=True):
-        gap = None
-        if kind == SIDES:
-            sharing = study.shared.answers
-            if who != SINGLE:
-                sharing = study.shared.of_judgments(item)
-            elif values.size != sharing.n:
-                sharing = Sharing.of_items(len(values), {"item": item})
-            gap = general_difference(values, sharing)
-        n, p = int((~np.isnan(values)).sum()), float(found.adjusted[rows].max())
+        p = float(found.adjusted[rows].max())
+        gap = gaps[who](_sharing(study, who, values, item)) if who in gaps else None
+        if gap is not None and gap.p is not None:
+            p = max(p, gap.p)
+        n = int((~np.isnan(values)).sum())
         out.append(RaterClaim(kind, who, n, float(found.t[rows[0]]), p, gap=gap))
     return out
+
+
+def _sharing(study: ReportedStudy, who: str, values: FloatArray, item: Ints) -> Sharing:
+    """What a rater's rows share; the majority's items also share people."""
+    if who == MAJORITY:
+        return study.shared.items
+    if who != SINGLE:
+        return study.shared.of_judgments(item)
+    sharing = study.shared.answers
+    if values.size != sharing.n:
+        return Sharing.of_items(len(values), {"item": item})
+    return sharing
 
 
 def _topics(study: ReportedStudy) -> list[RaterClaim]:

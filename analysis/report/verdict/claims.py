@@ -89,7 +89,7 @@ def what_was_found(report: ReportJson) -> Table:
         more = clause(" The chapters have {left} more that hold.", left=left)
     note = say(
         "Claims hold after correction for all tests of their kind and for all kinds (“Limits” "
-        "counts them). “–”: tested by permutation, without an interval. The comparison with people "
+        "counts them). “–”: too few answers of a kind for an interval. The comparison with people "
         "has its own level.{scope}{more}",
         scope=_scope(report),
         more=more,

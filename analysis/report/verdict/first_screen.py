@@ -194,7 +194,8 @@ def _few(report: ReportJson) -> Text | None:
     for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
         if not found["clusters"].get(kind):
             return None
-        few = counted_people(found) if kind == "people" else clusters_of(found, kind)
+        of, who = clusters_of(found, kind, report=report), effective_people(found)
+        few = clause("{of} ({who})", of=of, who=who) if kind == "people" and who else of
         return say("Only {few}: others may differ.", few=few)
     return None
 
@@ -363,7 +364,7 @@ def _settling(report: ReportJson) -> Text:
             fewest=_planned(MIN_COMPARED),
         )
     if difference["too_few"]:
-        return few_kinds(difference)
+        return few_kinds(report, difference)
     return _more_in_words(report, difference)
 
 
@@ -417,11 +418,11 @@ def _enough(report: ReportJson, scope: str, others: str) -> Text:
     )
 
 
-def few_kinds(found: ReportJson) -> Text:
+def few_kinds(report: ReportJson, found: ReportJson) -> Text:
     """The kinds of clusters to increase."""
     cause = uneven(found)
     few = [kind for kind in found.get("too_few", ()) if kind != "people" or not cause]
-    more = joined([_so_far(found, kind) for kind in few])
+    more = joined([_so_far(report, found, kind) for kind in few])
     if cause:
         return say(
             "Answers spread more evenly over people: {cause}{more}. At present, nothing can be "
@@ -434,11 +435,13 @@ def few_kinds(found: ReportJson) -> Text:
     return say("More {more}: with so few, nothing can be said about others like them.", more=more)
 
 
-def _so_far(found: ReportJson, kind: str) -> Text:
-    of, who = clusters_of(found, kind), effective_people(found)
-    if kind == "people" and who:
-        return clause("people ({of.size} so far, {who})", of=of, who=who)
-    return clause("{kind} ({of.size} so far)", kind=Words(kind), of=of)
+def _so_far(report: ReportJson, found: ReportJson, kind: str) -> Text:
+    of, who = clusters_of(found, kind, report=report), effective_people(found)
+    form = "{kind} ({of.size} so far{also})"
+    if not of.is_whole:
+        form = "{kind} ({of.size} of {of.among} so far, behind the comparison{also})"
+    also = clause(", {who}", who=who) if kind == "people" and who else Words("")
+    return clause(form, kind=Words(kind), of=of, also=also)
 
 
 def sensitivity_of(report: ReportJson) -> str:
@@ -472,7 +475,7 @@ def _without_truth(report: ReportJson) -> Text:
         case "rare_label":
             return say("More items with the rarer label, or people who choose it.")
         case "clusters":
-            return few_kinds(found.found)
+            return few_kinds(report, found.found)
         case "copied":
             return _asked_again(found.name)
         case "order":

@@ -5,7 +5,9 @@ from functools import partial
 import numpy as np
 
 from analysis.stats import Sharing, length_pull, own_preference, probe_effect
+from analysis.stats.comparison.contrast import group_contrast
 from analysis.stats.core.results import IntArray
+from benchmarks.simulations.answers import logistic
 from benchmarks.simulations.promises import Counts, MethodCheck, compared, covers, errs
 
 # Result of 2,000,000 items of `pulled` with pull .4 and SD 1.2 across personas.
@@ -84,7 +86,37 @@ def own(rng: np.random.Generator, counts: Counts, *, missed: float, taken: float
         counts.happened("DBG differs from 0", dbg)
 
 
+def contrast(rng: np.random.Generator, counts: Counts, *, effect: float) -> None:
+    """Answers at high and at low certainty, of personas that differ in how hard they are."""
+    persona = np.repeat(np.arange(40), 5)
+    is_high = rng.random(persona.size) < 0.3
+    ease = rng.normal(1, 0.7, 40)[persona]
+    right = rng.random(persona.size) < logistic(ease + effect * is_high)
+    found = group_contrast(right, is_high, Sharing.of_items(persona.size, {"persona": persona}))
+    z = np.random.default_rng(0).normal(1, 0.7, 200_000)
+    truth = float(logistic(z + effect).mean() - logistic(z).mean())
+    counts.covered("difference", found.interval, truth)
+    if not effect:
+        counts.happened("a difference is found", found.p is not None and found.p < 0.05)
+
+
 CHECKS = (
+    MethodCheck(
+        "answers of two groups that do not differ",
+        "200 answers about 40 personas that differ, 30 % of them at high certainty.",
+        partial(contrast, effect=0.0),
+        {"difference": covers(), "a difference is found": errs(0.05, most=0.07)},
+        quick=150,
+        full=3000,
+    ),
+    MethodCheck(
+        "answers of two groups that differ",
+        "The same; those at high certainty are right more often.",
+        partial(contrast, effect=0.8),
+        {"difference": covers()},
+        quick=150,
+        full=3000,
+    ),
     MethodCheck(
         "a judge that errs as often for as against its own responses",
         "300 pairs of 30 personas; its own response is better in 70 %; 25 % errors in both cases.",

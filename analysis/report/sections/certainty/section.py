@@ -225,7 +225,7 @@ def _of_certainty(report: ReportJson) -> Iterator[Text]:
     level = Quantity("level", None, report["parameters"]["threshold"], THRESHOLD)
     sides: list[tuple[Name | Words, ReportJson]] = []
     if report["human"]["answers"]:
-        sides.append((Words("people"), report["human"]["majority"]))
+        sides.append((Words("people"), report["human"]["individual"]))
     names = run_names(report)
     sides += [(Name(names[index]), report["judges"][index]) for index in whole_runs(report)]
     scored = [(who, side) for who, side in sides if side["n"]]

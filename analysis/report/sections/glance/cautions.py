@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CHOICES, MISSING
+from analysis.data.arrays import CHOICES, MISSING, TIE
 from analysis.report.quantities import (
     Name,
     Population,
@@ -30,6 +30,8 @@ MOST_ITEMS, FEW_OF_ALL = 0.8, 0.25
 FEWEST_CLUSTERS = 6
 # With fewer repeated items, intervals are hardly too narrow.
 MANY_REPEATED = 0.02
+# So many verdicts that no response is better, where one is, decide what accuracy means.
+MANY_TIES = 0.2
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,23 @@ class Pasted:
 
 
 @dataclass(frozen=True)
+class Tied:
+    """A side that gives a tie on `ties` of the `n` items where a response is right."""
+
+    who: str
+    n: int
+    ties: int
+
+    def text(self, names: Mapping[str, str], items: int) -> Text:
+        of = Population("item", "where a response is right", self.n, items)
+        return say(
+            "{who} gave a tie on {x} of {x.full}, and it counts as wrong there.",
+            who=Words(names[self.who]) if self.who == MAJORITY else Name(names[self.who]),
+            x=Quantity("count", of, self.ties),
+        )
+
+
+@dataclass(frozen=True)
 class Beaten:
     """A side that is right less often than the constant `answer` would be."""
 
@@ -129,9 +148,10 @@ def cautions(study: ReportedStudy) -> Json:
     """The entry of report.json: only what holds for the study."""
     followed = list(_followed(study))
     named = {one.who for one in followed}
-    kinds: Mapping[str, Iterable[Followed | Pasted | Beaten | Uneven]] = {
+    kinds: Mapping[str, Iterable[Followed | Pasted | Tied | Beaten | Uneven]] = {
         "followed": followed,
         "pasted": [one for one in _pasted(study) if one.who not in named],
+        "tied": _tied(study),
         "constant": _beaten(study),
         "uneven": _uneven(study),
     }
@@ -172,6 +192,17 @@ def _pasted(study: ReportedStudy) -> Iterator[Pasted]:
                 result.fewest,
                 OthersAnswers(result.others_items, result.others_same),
             )
+
+
+def _tied(study: ReportedStudy) -> Iterator[Tied]:
+    """Sides that often say that no response is better, where one of them is right."""
+    sides = [(MAJORITY, study.people)]
+    sides += [(f"judges.{n}", study.judges[n]) for n in study.whole_runs]
+    for who, verdicts in sides:
+        scored = (verdicts.correct >= 0) & (study.truth != TIE)
+        n, ties = int(scored.sum()), int((scored & (verdicts.answer == TIE)).sum())
+        if ties and ties >= MANY_TIES * n:
+            yield Tied(who, n, ties)
 
 
 def _beaten(study: ReportedStudy) -> list[Beaten]:
@@ -221,6 +252,8 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
     for entry in entries.get("pasted", ()):
         others = OthersAnswers(**entry["others"])
         yield "pasted", Pasted(**entry | {"others": others}).text(names)
+    for entry in entries.get("tied", ()):
+        yield "tied", Tied(**entry).text(names, report["inputs"]["items"])
     beaten = [Beaten(**entry) for entry in entries.get("constant", ())]
     yield from (("constant", text) for text in _constant_texts(names, beaten))
     if n := entries.get("repeated"):
