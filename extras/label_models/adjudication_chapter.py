@@ -78,9 +78,9 @@ def _person(study: ReportedStudy, by_experts: Ints) -> Json:
     """Single answers of annotators to the items that experts decided."""
     item, choice = study.votes.item, study.votes.choice.astype(np.int64)
     entry = _against(choice, by_experts[item], study.truth[item], study.shared.answers)
-    gaps = _gaps(choice, by_experts[item], study.truth[item])
+    gaps = gaps_of(choice, by_experts[item], study.truth[item])
     entry["difference"] = tested(
-        general_difference(_by_item(gaps, item, len(study.data.items)), study.shared.items)
+        general_difference(mean_by_item(gaps, item, len(study.data.items)), study.shared.items)
     )
     return entry
 
@@ -95,7 +95,7 @@ def _judge(study: ReportedStudy, place: int, by_experts: Ints, held: Adjudicated
         whole = np.where(whole == TIE, MISSING, whole)
     answer, sharing = verdicts.answer.astype(np.int64), study.shared.judged
     entry = _against(answer, by_experts, own, sharing)
-    entry["difference"] = tested(general_difference(_gaps(answer, by_experts, own), sharing))
+    entry["difference"] = tested(general_difference(gaps_of(answer, by_experts, own), sharing))
     known = (answer >= 0) & (whole >= 0)
     right = general_proportion((answer == whole)[known], study.shared.items.take(known))
     return entry | {"all_labels": cell(right, "value", "count")}
@@ -111,14 +111,14 @@ def _against(choice: Ints, by_experts: Ints, own: Ints, sharing: Sharing) -> Jso
     return entry
 
 
-def _gaps(choice: Ints, by_experts: Ints, own: Ints) -> Any:
+def gaps_of(choice: Ints, by_experts: Ints, own: Ints) -> Any:
     """Being the experts' label minus being the persona's own answer; NaN where one is missing."""
     known = (choice >= 0) & (by_experts >= 0) & (own >= 0)
     gap = (choice == by_experts).astype(float) - (choice == own).astype(float)
     return np.where(known, gap, np.nan)
 
 
-def _by_item(values: Any, item: Ints, n: int) -> Any:
+def mean_by_item(values: Any, item: Ints, n: int) -> Any:
     """The mean value of each item; NaN without one."""
     known = ~np.isnan(values)
     k = np.bincount(item[known], minlength=n)

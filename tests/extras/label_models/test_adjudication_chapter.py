@@ -8,7 +8,7 @@ import pytest
 from analysis.report.render import render_html
 from analysis.stats import Sharing, Votes
 from analysis.stats.comparison.general_difference import general_difference
-from extras.label_models.adjudication_chapter import _by_item, _gaps
+from extras.label_models.adjudication_chapter import gaps_of, mean_by_item
 from extras.label_models.models import Expert, ExpertDecision, SplitItem
 from studies.statements import clock
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
@@ -125,7 +125,7 @@ def drawn(seed, *, lean=0.0, items=100, people=30):
     skill = rng.beta(8, 4, people)[person]
     meant = np.where(rng.random(items) < lean, label, latent)[item]
     choice = np.where(rng.random(3 * items) < skill, meant, 1 - meant)
-    gaps = _by_item(_gaps(choice, label[item], own[item]), item, items)
+    gaps = mean_by_item(gaps_of(choice, label[item], own[item]), item, items)
     votes = Votes.from_long(item, person, choice, n_options=2)
     sharing = Sharing.of_items(items, {"persona": np.arange(items) // 4}, votes)
     return general_difference(gaps, sharing).p
