@@ -20,7 +20,7 @@ from studies.importers.files.faults import Fault, Refused
 from studies.models import Item, Membership, Side, Study
 from studies.models.keys import random_id
 from studies.services.accounts.team import GivenRight, hash_of
-from studies.services.studies import lock_study, record
+from studies.services.studies import check_seen, lock_study, record, seen_of
 from studies.services.whole_studies import StudyContent, copy_rows
 from studies.statements import clock
 
@@ -36,11 +36,27 @@ def rule_of(study: Study) -> Adjudication:
     return rule
 
 
+def seen_rule(rule: Adjudication) -> str:
+    """The hash of a rule that a form shows."""
+    return seen_of(*(getattr(rule, name) for name in FIELDS))
+
+
 @transaction.atomic
-def set_rule(*, study_id: int, wanted: Mapping[str, Any], user: User | None = None) -> None:
-    """Store which items go to how many experts; what was sent stays. Raises `StudyError`."""
+def set_rule(
+    *,
+    study_id: int,
+    wanted: Mapping[str, Any],
+    seen: str | None = None,
+    user: User | None = None,
+) -> None:
+    """Store which items go to how many experts; what was sent stays.
+
+    Raises `StudyError`, and `StaleVersion` if the rule is not the one whose `seen_rule` a form
+    showed.
+    """
     study = lock_study(study_id)
     rule = rule_of(study)
+    check_seen(study, seen, seen_rule(rule), what="which items go to experts")
     before = {name: getattr(rule, name) for name in FIELDS}
     if before == {**wanted} and rule.pk:
         return
