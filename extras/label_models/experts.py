@@ -33,8 +33,6 @@ class AdjudicatedItems(Extra):
         Whether decisions can no longer change.
     """
 
-    not_pooled = "its experts decided about the items of one study"
-
     reason: tuple[str, ...]
     choice: Codes
     with_account: int
