@@ -89,6 +89,7 @@ def add_expert(
     expert = Expert.objects.create(
         study=study,
         name=name,
+        way=Expert.Way.ACCOUNT if member else Expert.Way.LINK,
         user=member,
         key_hash=hash_of(key) if key else "",
         created_by=user,
@@ -267,7 +268,7 @@ def import_decisions(
     if rule.closed_at:
         raise StudyError(CLOSED)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
-    own = Expert.objects.filter(study=study).exclude(user=None, key_hash="")
+    own = Expert.objects.filter(study=study).exclude(way=Expert.Way.FILE)
     answers = read_answers(
         file, item_keys=items, taken={*own.values_list("name", flat=True)}, on_row=on_row
     )
@@ -303,7 +304,9 @@ def import_decisions(
 
 def _store(study: Study, answers: Sequence[AnswerIn], items: Mapping[str, int]) -> None:
     experts = {
-        name: Expert.objects.get_or_create(study=study, name=name)[0]
+        name: Expert.objects.get_or_create(
+            study=study, name=name, defaults={"way": Expert.Way.FILE}
+        )[0]
         for name in sorted({answer.rater_id for answer in answers})
     }
     known = {*SplitItem.objects.filter(item__study=study).values_list("item", flat=True)}

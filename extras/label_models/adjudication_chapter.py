@@ -52,6 +52,7 @@ def adjudication(study: ReportedStudy) -> Json:
         "disagree": int((held.is_split & has_decision & (label < 0)).sum()),
         "experts": int(held.choice.shape[0]),
         "with_account": held.with_account,
+        "from_file": held.from_file,
         "decisions": int((held.choice >= 0).sum()),
         "is_closed": held.is_closed,
         "by_two": int((counts.sum(axis=1) > 1).sum()),
@@ -177,6 +178,7 @@ class AdjudicationSection(Section):
         adjudication.disagree | count | Split items on which experts disagree without a majority.
         adjudication.experts | count | Experts with decisions.
         with_account | count | Experts whose account can open the answers of the study.
+        from_file | count | Experts who decided elsewhere, in a file.
         decisions | count | Decisions of experts.
         is_closed | flag | Whether decisions can no longer change.
         adjudication.by_two | count | Items that at least two experts decided.
@@ -234,17 +236,22 @@ def _of_items(found: Mapping[str, Any]) -> str:
     disagree = ""
     if found["disagree"]:
         disagree = f"; on {number_of(found['disagree'], 'item')} experts disagree"
-    blind = ""
-    if n := found["with_account"]:
-        blind = (
-            f" {number_of(n, 'expert')} of {found['experts']:,} decided by an account, which can "
-            "open the answers of the study."
+    experts, elsewhere = found["experts"], found["from_file"]
+    ways = [
+        f"{number_of(n, 'expert')} of {experts:,} decided {way}."
+        for n, way in (
+            (found["with_account"], "by an account, which can open the answers of the study"),
+            (elsewhere, "elsewhere, in a file"),
         )
-    return (
-        f"Of {number_of(found['items'], 'item')}, {listed(reasons)} went to experts, who decided "
-        f"without seeing answers or judgments: {found['labelled']:,} of {found['split']:,} have a "
-        f"label of {number_of(found['experts'], 'expert')}{disagree}.{blind}{state}"
+        if n
+    ]
+    pages = "" if experts and elsewhere == experts else ", whose pages show no answers or judgments"
+    sentence = (
+        f"Of {number_of(found['items'], 'item')}, {listed(reasons)} went to experts{pages}: "
+        f"{found['labelled']:,} of {found['split']:,} have a label of "
+        f"{number_of(experts, 'expert')}{disagree}."
     )
+    return " ".join([sentence, *ways]) + state
 
 
 def _of_experts(found: Mapping[str, Any]) -> Iterator[str]:

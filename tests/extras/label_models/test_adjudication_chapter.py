@@ -95,6 +95,10 @@ def test_two_truths_stand_side_by_side_and_are_never_mixed(study):
     assert "36 of 40 have a label of 2 experts; on 4 items experts disagree" in page
     assert "contrary chose the experts’ label more often than the persona’s own answer" in page
     assert "it is not closed" in page
+    assert "whose pages show no answers or judgments" in page
+    Expert.objects.filter(name="Ben").update(way="file")
+    page = render_html(report_of(study), date=date(2026, 1, 1))
+    assert "1 expert of 2 decided elsewhere, in a file." in page
 
 
 @pytest.mark.computed
