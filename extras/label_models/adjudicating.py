@@ -20,7 +20,7 @@ from studies.importers.files.faults import Fault, Refused
 from studies.models import Item, Membership, Side, Study
 from studies.models.keys import random_id
 from studies.services.accounts.team import GivenRight, hash_of
-from studies.services.studies import lock_study, record
+from studies.services.studies import check_seen, lock_study, record, seen_of
 from studies.services.whole_studies import StudyContent, copy_rows
 from studies.statements import clock
 
@@ -36,11 +36,27 @@ def rule_of(study: Study) -> Adjudication:
     return rule
 
 
+def seen_rule(rule: Adjudication) -> str:
+    """The hash of a rule that a form shows."""
+    return seen_of(*(getattr(rule, name) for name in FIELDS))
+
+
 @transaction.atomic
-def set_rule(*, study_id: int, wanted: Mapping[str, Any], user: User | None = None) -> None:
-    """Store which items go to how many experts; what was sent stays. Raises `StudyError`."""
+def set_rule(
+    *,
+    study_id: int,
+    wanted: Mapping[str, Any],
+    seen: str | None = None,
+    user: User | None = None,
+) -> None:
+    """Store which items go to how many experts; what was sent stays.
+
+    Raises `StudyError`, and `StaleVersion` if the rule is not the one whose `seen_rule` a form
+    showed.
+    """
     study = lock_study(study_id)
     rule = rule_of(study)
+    check_seen(study, seen, seen_rule(rule), what="which items go to experts")
     before = {name: getattr(rule, name) for name in FIELDS}
     if before == {**wanted} and rule.pk:
         return
@@ -73,6 +89,7 @@ def add_expert(
     expert = Expert.objects.create(
         study=study,
         name=name,
+        way=Expert.Way.ACCOUNT if member else Expert.Way.LINK,
         user=member,
         key_hash=hash_of(key) if key else "",
         created_by=user,
@@ -251,7 +268,7 @@ def import_decisions(
     if rule.closed_at:
         raise StudyError(CLOSED)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
-    own = Expert.objects.filter(study=study).exclude(user=None, key_hash="")
+    own = Expert.objects.filter(study=study).exclude(way=Expert.Way.FILE)
     answers = read_answers(
         file, item_keys=items, taken={*own.values_list("name", flat=True)}, on_row=on_row
     )
@@ -287,7 +304,9 @@ def import_decisions(
 
 def _store(study: Study, answers: Sequence[AnswerIn], items: Mapping[str, int]) -> None:
     experts = {
-        name: Expert.objects.get_or_create(study=study, name=name)[0]
+        name: Expert.objects.get_or_create(
+            study=study, name=name, defaults={"way": Expert.Way.FILE}
+        )[0]
         for name in sorted({answer.rater_id for answer in answers})
     }
     known = {*SplitItem.objects.filter(item__study=study).values_list("item", flat=True)}

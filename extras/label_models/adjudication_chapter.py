@@ -52,6 +52,7 @@ def adjudication(study: ReportedStudy) -> Json:
         "disagree": int((held.is_split & has_decision & (label < 0)).sum()),
         "experts": int(held.choice.shape[0]),
         "with_account": held.with_account,
+        "from_file": held.from_file,
         "decisions": int((held.choice >= 0).sum()),
         "is_closed": held.is_closed,
         "by_two": int((counts.sum(axis=1) > 1).sum()),
@@ -78,9 +79,9 @@ def _person(study: ReportedStudy, by_experts: Ints) -> Json:
     """Single answers of annotators to the items that experts decided."""
     item, choice = study.votes.item, study.votes.choice.astype(np.int64)
     entry = _against(choice, by_experts[item], study.truth[item], study.shared.answers)
-    gaps = _gaps(choice, by_experts[item], study.truth[item])
+    gaps = gaps_of(choice, by_experts[item], study.truth[item])
     entry["difference"] = tested(
-        general_difference(_by_item(gaps, item, len(study.data.items)), study.shared.items)
+        general_difference(mean_by_item(gaps, item, len(study.data.items)), study.shared.items)
     )
     return entry
 
@@ -95,7 +96,7 @@ def _judge(study: ReportedStudy, place: int, by_experts: Ints, held: Adjudicated
         whole = np.where(whole == TIE, MISSING, whole)
     answer, sharing = verdicts.answer.astype(np.int64), study.shared.judged
     entry = _against(answer, by_experts, own, sharing)
-    entry["difference"] = tested(general_difference(_gaps(answer, by_experts, own), sharing))
+    entry["difference"] = tested(general_difference(gaps_of(answer, by_experts, own), sharing))
     known = (answer >= 0) & (whole >= 0)
     right = general_proportion((answer == whole)[known], study.shared.items.take(known))
     return entry | {"all_labels": cell(right, "value", "count")}
@@ -111,14 +112,14 @@ def _against(choice: Ints, by_experts: Ints, own: Ints, sharing: Sharing) -> Jso
     return entry
 
 
-def _gaps(choice: Ints, by_experts: Ints, own: Ints) -> Any:
+def gaps_of(choice: Ints, by_experts: Ints, own: Ints) -> Any:
     """Being the experts' label minus being the persona's own answer; NaN where one is missing."""
     known = (choice >= 0) & (by_experts >= 0) & (own >= 0)
     gap = (choice == by_experts).astype(float) - (choice == own).astype(float)
     return np.where(known, gap, np.nan)
 
 
-def _by_item(values: Any, item: Ints, n: int) -> Any:
+def mean_by_item(values: Any, item: Ints, n: int) -> Any:
     """The mean value of each item; NaN without one."""
     known = ~np.isnan(values)
     k = np.bincount(item[known], minlength=n)
@@ -177,6 +178,7 @@ class AdjudicationSection(Section):
         adjudication.disagree | count | Split items on which experts disagree without a majority.
         adjudication.experts | count | Experts with decisions.
         with_account | count | Experts whose account can open the answers of the study.
+        from_file | count | Experts who decided elsewhere, in a file.
         decisions | count | Decisions of experts.
         is_closed | flag | Whether decisions can no longer change.
         adjudication.by_two | count | Items that at least two experts decided.
@@ -234,17 +236,22 @@ def _of_items(found: Mapping[str, Any]) -> str:
     disagree = ""
     if found["disagree"]:
         disagree = f"; on {number_of(found['disagree'], 'item')} experts disagree"
-    blind = ""
-    if n := found["with_account"]:
-        blind = (
-            f" {number_of(n, 'expert')} of {found['experts']:,} decided by an account, which can "
-            "open the answers of the study."
+    experts, elsewhere = found["experts"], found["from_file"]
+    ways = [
+        f"{number_of(n, 'expert')} of {experts:,} decided {way}."
+        for n, way in (
+            (found["with_account"], "by an account, which can open the answers of the study"),
+            (elsewhere, "elsewhere, in a file"),
         )
-    return (
-        f"Of {number_of(found['items'], 'item')}, {listed(reasons)} went to experts, who decided "
-        f"without seeing answers or judgments: {found['labelled']:,} of {found['split']:,} have a "
-        f"label of {number_of(found['experts'], 'expert')}{disagree}.{blind}{state}"
+        if n
+    ]
+    pages = "" if experts and elsewhere == experts else ", whose pages show no answers or judgments"
+    sentence = (
+        f"Of {number_of(found['items'], 'item')}, {listed(reasons)} went to experts{pages}: "
+        f"{found['labelled']:,} of {found['split']:,} have a label of "
+        f"{number_of(experts, 'expert')}{disagree}."
     )
+    return " ".join([sentence, *ways]) + state
 
 
 def _of_experts(found: Mapping[str, Any]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -29,21 +30,23 @@ class AdjudicatedItems(Extra):
         0, 1 or 2 for response 1, response 2 or a tie; -1 if not decided.
     with_account : int
         Experts whose account can open the answers.
+    from_file : int
+        Experts who decided elsewhere.
     is_closed : bool
         Whether decisions can no longer change.
     """
 
-    not_pooled = "its experts decided about the items of one study"
-
     reason: tuple[str, ...]
     choice: Codes
     with_account: int
+    from_file: int
     is_closed: bool
 
     @property
     def digest(self) -> str:
         """Equal for equal contents."""
-        text = repr((self.reason, self.with_account, self.is_closed, self.choice.shape))
+        ways = (self.with_account, self.from_file, self.is_closed)
+        text = repr((self.reason, ways, self.choice.shape))
         return hashlib.sha256(text.encode() + self.choice.tobytes()).hexdigest()
 
     @property
@@ -80,10 +83,9 @@ def adjudicated_in(
     for row in rows:
         name = expert_name(study, row.expert.public_id)
         choice[names.index(name), position[row.item_id]] = CODE[row.choice]
-    with_account = {row.expert_id for row in rows if row.expert.way == "account"}
-    return AdjudicatedItems(
-        tuple(reason), choice, len(with_account), bool(rule_of(study).closed_at)
-    )
+    ways = Counter({row.expert_id: row.expert.way for row in rows}.values())
+    is_closed = bool(rule_of(study).closed_at)
+    return AdjudicatedItems(tuple(reason), choice, ways["account"], ways["file"], is_closed)
 
 
 ADJUDICATED = ExtraReader("adjudication", adjudicated_in)

@@ -63,7 +63,7 @@ def decided_rows(study: Study) -> Iterator[ExpertDecision]:
     rows = ExpertDecision.objects.exclude(choice="").filter(
         expert__study=study, item__split=Item.Split.MAIN
     )
-    yield from rows.select_related("expert__user", "item").order_by("item__key", "expert__pk")
+    yield from rows.select_related("expert", "item").order_by("item__key", "expert__pk")
 
 
 def label_rows(study: Study) -> Iterator[dict[str, Any]]:

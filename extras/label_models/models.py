@@ -1,7 +1,6 @@
 """Adjudication: which items go to experts, who they are, and what they decided."""
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -52,9 +51,15 @@ class Expert(models.Model):
     the key.
     """
 
+    class Way(models.TextChoices):
+        ACCOUNT = "account", "account"
+        LINK = "link", "link"
+        FILE = "file", "file"
+
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="experts")
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     name = models.CharField(max_length=120)
+    way = models.CharField(max_length=8, choices=Way, default=Way.LINK)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -70,6 +75,9 @@ class Expert(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["study", "name"], name="expert_once_per_study"),
             models.CheckConstraint(condition=~Q(name=""), name="expert_has_name"),
+            models.CheckConstraint(
+                condition=Q(way__in=["account", "link", "file"]), name="expert_way"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -78,11 +86,6 @@ class Expert(models.Model):
     @property
     def may_decide(self) -> bool:
         return self.ended_at is None and bool(self.user_id or self.key_hash)
-
-    @property
-    def way(self) -> str:
-        """How they decide, in a word."""
-        return "account" if isinstance(self.user, User) else "link" if self.key_hash else "file"
 
 
 class SplitItem(models.Model):

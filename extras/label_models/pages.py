@@ -21,6 +21,7 @@ from extras.label_models.adjudicating import (
     may_open,
     progress_of,
     rule_of,
+    seen_rule,
     send_items,
     set_closed,
     set_rule,
@@ -128,6 +129,7 @@ def _page(request: HttpRequest, study: Study, **more: Any) -> HttpResponse:
         "study": study,
         "rule": rule,
         "form": RuleForm(study=study, initial={name: getattr(rule, name) for name in FIELDS}),
+        "seen": seen_rule(rule),
         "expert_form": ExpertForm(study=study),
         "experts": experts,
         "own": [expert for expert in experts if may_open(expert, request.user, "")],
@@ -154,7 +156,12 @@ def save_rule(request: HttpRequest, slug: str) -> HttpResponse:
         return _page(request, study, form=form)
     wanted = {name: form.cleaned_data.get(name, []) for name in FIELDS}
     try:
-        set_rule(study_id=study.pk, wanted=wanted, user=cast(User, request.user))
+        set_rule(
+            study_id=study.pk,
+            wanted=wanted,
+            seen=request.POST.get("seen"),
+            user=cast(User, request.user),
+        )
     except StudyError as error:
         return _page(request, study, form=form, fault=str(error))
     messages.success(request, "Saved. Nothing is sent until you send the items.")

@@ -29,7 +29,7 @@ from extras.panels.paying import (
 )
 from extras.panels.presets import presets
 from extras.panels.rehearsal import rehearse
-from extras.panels.setup import remove_panel, save_panel
+from extras.panels.setup import remove_panel, save_panel, seen_panel
 from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.money import format_money
@@ -75,7 +75,10 @@ def panels(request: HttpRequest, slug: str) -> HttpResponse:
     money = [*money_by_panel(study)]
     context = {
         "study": study,
-        "has_panels": any(line.name for line in money),
+        "links": [
+            (panel, link_to_paste(panel))
+            for panel in Panel.objects.filter(study=study).select_related("study")
+        ],
         "kinds": presets().values(),
         "money": [_in_words(line) for line in money],
         "totals": [format_money(amount, currency) for currency, amount in totals(money).items()],
@@ -109,7 +112,8 @@ def _edit(request: HttpRequest, panel: Panel) -> HttpResponse:
     form = PanelForm(request.POST if request.method == "POST" else None, instance=panel)
     if form.is_valid():
         try:
-            save_panel(form.filled(), user=cast(User, request.user))
+            seen = request.POST.get("seen")
+            save_panel(form.filled(), seen=seen, user=cast(User, request.user))
         except StudyError as error:
             form.add_error(None, str(error))
         else:
@@ -120,6 +124,7 @@ def _edit(request: HttpRequest, panel: Panel) -> HttpResponse:
         "panel": panel,
         "form": form,
         "stored": stored if panel.pk else "",
+        "seen": seen_panel(Panel.objects.filter(pk=panel.pk).first()),
     }
     status = REFUSED if form.is_bound else 200
     return render(request, "panels/form.html", context, status=status)

@@ -9,19 +9,25 @@ from extras.panels.models import Panel, PanelPerson
 from studies.errors import StudyError
 from studies.models import Study
 from studies.money import format_money
-from studies.services.studies import lock_study, record
+from studies.services.studies import check_seen, lock_study, record, seen_of
 from studies.services.whole_studies import StudyContent, copy_rows
 
 
+def seen_panel(panel: Panel | None) -> str:
+    """The hash of a stored panel that a form shows; the same for every new one."""
+    return seen_of(str(vars(panel) | {"_state": None})) if panel else seen_of("new")
+
+
 @transaction.atomic
-def save_panel(panel: Panel, *, user: User | None = None) -> Panel:
+def save_panel(panel: Panel, *, seen: str | None = None, user: User | None = None) -> Panel:
     """Store a new or changed panel, with a line in the study's log.
 
     Once somebody has come, its kind and short name are fixed: their ids depend on both. Raises
-    `StudyError`.
+    `StudyError`, and `StaleVersion` if it is not the one whose `seen_panel` a form showed.
     """
     study = lock_study(panel.study_id)
     stored = Panel.objects.filter(pk=panel.pk).first()
+    check_seen(study, seen, seen_panel(stored), what=f"the panel “{panel.title}”")
     if stored is not None and PanelPerson.objects.filter(panel=stored).exists():
         if (stored.preset, stored.name) != (panel.preset, panel.name):
             raise StudyError(

@@ -134,14 +134,20 @@ def _accuracies(choice: Ints, sets: Any, truth: Ints, told: Any, sharing: Any) -
 
 def when_wrong(study: ReportedStudy, either: FloatArray) -> GeneralDifference:
     """How much more often wrong answers accept the other response than right ones to the item."""
-    item, right, n = study.data.answers.item, study.correct_alone, len(study.data.items)
+    item, n = study.data.answers.item, len(study.data.items)
+    gaps = difference_by_item(item, study.correct_alone, either, n)
+    return general_difference(gaps, study.shared.items)
+
+
+def difference_by_item(item: Ints, right: Ints, either: FloatArray, n: int) -> FloatArray:
+    """The mean of an item's wrong answers minus that of its right ones; NaN without both."""
     means = []
     for score in (0, 1):
         rows = (right == score) & ~np.isnan(either)
         k = np.bincount(item[rows], minlength=n)
         total = np.bincount(item[rows], weights=either[rows], minlength=n)
         means.append(np.where(k > 0, total / np.maximum(k, 1), np.nan))
-    return general_difference(means[0] - means[1], study.shared.items)
+    return means[0] - means[1]
 
 
 def _others(study: ReportedStudy, held: StudyRemarks) -> Json:
@@ -150,7 +156,7 @@ def _others(study: ReportedStudy, held: StudyRemarks) -> Json:
     gap = above(answers.item, choice, guess, n)
     popular, majority = surprisingly_popular(answers.item, choice, guess, n)
     truth = study.binary_truth
-    scores = [_score(verdict, truth) for verdict in (popular, majority)]
+    scores = [verdict_scores(verdict, truth) for verdict in (popular, majority)]
     both = ~np.isnan(scores[0]) & ~np.isnan(scores[1])
     people: Json = {
         "n": int((~np.isnan(guess)).sum()),
@@ -230,7 +236,7 @@ def surprisingly_popular(
     return popular, majority
 
 
-def _score(verdict: FloatArray, truth: Ints) -> FloatArray:
+def verdict_scores(verdict: FloatArray, truth: Ints) -> FloatArray:
     """1 where the verdict is right, 0 where wrong, one half where it is open."""
     right = np.where(truth == 0, verdict, 1 - verdict)
     return np.where(truth >= 0, right, np.nan)

@@ -50,7 +50,7 @@ def _shown(annotator: Annotator) -> Mapping[str, Any]:
     times = [place.milliseconds or 0 for place in progress.places]
     compared, same = with_most_others(annotator)
     return {
-        "items": progress.answered,
+        "answered": progress.answered,
         "minutes": max(1, round(sum(times) / 60_000)),
         "compared": compared if compared >= FEWEST else 0,
         "same": same,

@@ -233,6 +233,21 @@ def test_the_page_sends_items_adds_experts_and_shows_the_key_of_a_link_once():
     assert Adjudication.objects.get().closed_at is None
 
 
+def test_a_rule_is_not_replaced_unseen():
+    study = make_split_study()
+    owner, address = sign_in(study, "owner"), f"/studies/{study.slug}/adjudication/"
+    sent = {"no_majority": "on", "seen": owner.get(address).context["seen"]}
+
+    saved = owner.post(f"{address}rule/", sent | {"per_item": "2"})
+    refused = owner.post(f"{address}rule/", sent | {"per_item": "3"})
+
+    assert (saved.status_code, refused.status_code) == (302, 422)
+    assert "Someone else changed which items go to experts" in refused.content.decode()
+    assert Adjudication.objects.get().per_item == 2
+    again = sent | {"per_item": "3", "seen": refused.context["seen"]}
+    assert owner.post(f"{address}rule/", again).status_code == 302
+
+
 def test_the_command_shows_counts_adds_and_sends(capsys):
     study = make_split_study()
 

@@ -8,7 +8,7 @@ import pytest
 from analysis.report.render import render_html
 from analysis.stats import Sharing, Votes
 from analysis.stats.comparison.general_difference import general_difference
-from extras.label_models.adjudication_chapter import _by_item, _gaps
+from extras.label_models.adjudication_chapter import gaps_of, mean_by_item
 from extras.label_models.models import Expert, ExpertDecision, SplitItem
 from studies.statements import clock
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
@@ -95,6 +95,10 @@ def test_two_truths_stand_side_by_side_and_are_never_mixed(study):
     assert "36 of 40 have a label of 2 experts; on 4 items experts disagree" in page
     assert "contrary chose the experts’ label more often than the persona’s own answer" in page
     assert "it is not closed" in page
+    assert "whose pages show no answers or judgments" in page
+    Expert.objects.filter(name="Ben").update(way="file")
+    page = render_html(report_of(study), date=date(2026, 1, 1))
+    assert "1 expert of 2 decided elsewhere, in a file." in page
 
 
 @pytest.mark.computed
@@ -125,7 +129,7 @@ def drawn(seed, *, lean=0.0, items=100, people=30):
     skill = rng.beta(8, 4, people)[person]
     meant = np.where(rng.random(items) < lean, label, latent)[item]
     choice = np.where(rng.random(3 * items) < skill, meant, 1 - meant)
-    gaps = _by_item(_gaps(choice, label[item], own[item]), item, items)
+    gaps = mean_by_item(gaps_of(choice, label[item], own[item]), item, items)
     votes = Votes.from_long(item, person, choice, n_options=2)
     sharing = Sharing.of_items(items, {"persona": np.arange(items) // 4}, votes)
     return general_difference(gaps, sharing).p

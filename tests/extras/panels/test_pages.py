@@ -263,6 +263,22 @@ def test_panels_are_not_turned_off_while_people_can_come(study, panel):
     turn_off(study, "panels")
 
 
+def test_a_panel_is_not_replaced_unseen(study, panel):
+    sending = panel("generic")
+    owner, address = sign_in(study, "owner"), f"{pages(study)}generic/edit/"
+    seen = owner.get(address).context["seen"]
+    sent = filled_form(study, "generic", name="generic", seen=seen)
+
+    saved = owner.post(address, sent | {"title": "Mine"})
+    refused = owner.post(address, sent | {"title": "Theirs"})
+    again = owner.post(address, sent | {"title": "Theirs", "seen": refused.context["seen"]})
+
+    assert (saved.status_code, refused.status_code, again.status_code) == (302, 422, 302)
+    assert "Someone else changed the panel" in refused.content.decode()
+    sending.refresh_from_db()
+    assert sending.title == "Theirs"
+
+
 def test_two_owners_do_not_give_one_name_twice(study, panel):
     panel("sona")
     second = make_panel(study, "generic", name="second")

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation.models import Annotator
-from extras.remarks.flagged import flag_needs, flagged_items
+from extras.remarks.flagged import FLAGGED, flag_needs, flagged_items
 from extras.remarks.models import RemarkQuestions, Remarks
 from extras.remarks.setup import FILE, values_in
 from studies.errors import StudyError
@@ -70,6 +70,10 @@ def test_flags_of_several_items_lead_to_their_list(admin_client):
     assert need.sentence.startswith("2 items are flagged by at least 2 people")
     page = admin_client.get(need.address).content.decode()
     assert page.count("both responses are the same (2)") == 2
+    flagged = Item.objects.filter(pk__in=FLAGGED.items(study, ""))
+    assert [item.key for item in flagged] == [item.key for item in flagged_items(study)]
+    assert FLAGGED.items(study, "other") is None
+    assert FLAGGED.items(make_study(), "") is None
 
 
 def test_copies_and_files_of_a_study_ask_the_same(tmp_path):
