@@ -359,7 +359,10 @@ def message_of(results: Mapping[str, Any]) -> str:
         return f"The wording “{names[results['better']]}” was shown to be better."
     tried = sum("difference" in one for one in results["candidates"])
     if not results["candidates"]:
-        return "No wording was shown to be better: nothing could be learned, so the sealed part was not opened."
+        return (
+            "No wording was shown to be better: nothing could be learned, so the sealed part was "
+            "not opened."
+        )
     if not tried:
         return (
             "No wording was shown to be better: none gained anything on the part to learn from, so "
