@@ -49,7 +49,7 @@ def improvements_of(
             "opened_on": f"{one.opened_at:%Y-%m-%d}" if one.opened_at else None,
             "opening": one.opening,
             **{name: one.results[name] for name in ("learn_n", "sealed_n", "sealed_personas")},
-            "earlier_tried": one.results["earlier_tried"],
+            **{name: one.results[name] for name in ("earlier_tried", "has_moved")},
             "wordings": [_entry(each) for each in one.results["candidates"]],
         }
         for one in finished(study)
@@ -81,6 +81,7 @@ learn_n | count | Items to learn from.
 sealed_n | count | Sealed items.
 sealed_personas | count | Their personas.
 earlier_tried | count | Wordings tried in earlier openings; the correction counts them too.
+has_moved | flag | Whether the model had another version when it was asked with them.
 improvements.wordings | list | Wordings that were learned.
 improvements.wordings.kind | text | What the wording adds to the usual one.
 improvements.wordings.wording | text | Its name and version.
@@ -169,6 +170,8 @@ improvements.wordings.difference | share | After minus before.
             yield Sentence("finding", _finding(one, path, level))
             if one["opening"] > 1:
                 yield Sentence("limit", _again(one, path), f"sealed_part_opened_again_{place}")
+            if one["has_moved"]:
+                yield Sentence("limit", _moved(one), f"learned_by_another_version_{place}")
 
 
 def _finding(one: Mapping[str, Any], path: str, level: float) -> Text:
@@ -227,6 +230,14 @@ def _again(one: Mapping[str, Any], path: str) -> Text:
         times=Quantity("count", None, one["opening"], f"{path}.opening"),
         judge=Name(one["judge"]),
         earlier=Population("wording", n=one["earlier_tried"], path=f"{path}.earlier_tried"),
+    )
+
+
+def _moved(one: Mapping[str, Any]) -> Text:
+    return say(
+        "{judge} had another version of its model when it was asked with learned wordings than "
+        "with the usual one, so a gain may be the model’s.",
+        judge=Name(one["judge"]),
     )
 
 

@@ -37,15 +37,15 @@ from extras.improving.parts import (
 from extras.improving.prompts import guidelines, messages_for_guidelines
 from extras.improving.stats import TriedWording, try_wordings
 from judging.errors import JudgingError
-from judging.models import NANO, Campaign, JudgeRun, PromptTemplate
+from judging.models import NANO, Campaign, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import tasks_of
 from judging.protocols.framings import framing
 from judging.runs import lifecycle
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import Reuse, RunSpec
 from judging.runs.start import start_run
-from judging.worker.job_requests import ask_waiting
 from judging.wordings import MOST_LETTERS, newest_wording
+from judging.worker.job_requests import ask_waiting
 from studies.errors import StudyError
 from studies.jobs.runner import JobProblem, JobProgress, carry_out
 from studies.models import Item
@@ -343,6 +343,7 @@ def _done(
         "learn_n": len(of_part(items, LEARN)),
         "sealed_n": len(of_part(items, SEALED)),
         "sealed_personas": len({item.persona for item in of_part(items, SEALED)}),
+        "has_moved": _has_moved(improvement),
         "earlier_tried": sum(
             one.get("p") is not None
             for other in opened_before(improvement)
@@ -352,6 +353,17 @@ def _done(
     return {"results": results, "message": message_of(results)}
 
 
+def _has_moved(improvement: Improvement) -> bool:
+    """Whether learned wordings were judged by another version of the model than the usual one."""
+    learned = improvement.wordings.exclude(run=None).values("run")
+    named = Judgment.objects.exclude(model_snapshot="").order_by()
+    own, others = (
+        {*named.filter(run__in=runs).values_list("model_snapshot", flat=True)}
+        for runs in ([improvement.run_id], learned)
+    )
+    return bool(own and others - own)
+
+
 def message_of(results: Mapping[str, Any]) -> str:
     """What came out, in a sentence."""
     if results["better"]:
@@ -359,7 +371,10 @@ def message_of(results: Mapping[str, Any]) -> str:
         return f"The wording “{names[results['better']]}” was shown to be better."
     tried = sum("difference" in one for one in results["candidates"])
     if not results["candidates"]:
-        return "No wording was shown to be better: nothing could be learned, so the sealed part was not opened."
+        return (
+            "No wording was shown to be better: nothing could be learned, so the sealed part was "
+            "not opened."
+        )
     if not tried:
         return (
             "No wording was shown to be better: none gained anything on the part to learn from, so "

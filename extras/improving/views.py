@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from analysis.data.item_comparisons import labelled
+from analysis.report.words import points, points_range
 from extras.improving import requests
 from extras.improving.models import Improvement, LearnedFrom
 from extras.improving.next_labels import MOST_NEXT, next_labels
@@ -237,6 +238,9 @@ def _shown(improvement: Improvement) -> list[dict[str, Any]]:
                 "stored": wording,
                 "diff": lines,
                 "is_tried": each.get("difference") is not None,
+                "gain": points(each["learned"]),
+                "sealed_gain": points(each.get("difference")),
+                "ends": points_range(each.get("ci")),
             }
         )
     return sorted(shown, key=lambda one: (not one["is_tried"], -(one["learned"] or 0)))

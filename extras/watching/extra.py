@@ -16,6 +16,9 @@ EXTRA = Extra(
         Placed("views:content_of", at="study"),
         Placed("views:needed", at="needed"),
     ),
+    exports=("tables:WATCHED_SETS",),
+    chapters=(Placed("chapter:CHAPTER", after="position"),),
+    readers=("chapter:READER",),
     workbench=(Placed("notices:needs_of", at="needs"),),
     navigation=("views:pages_of",),
 )

@@ -2,9 +2,10 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import studies.models.keys
 from django.conf import settings
 from django.db import migrations, models
+
+import studies.models.keys
 
 
 class Migration(migrations.Migration):

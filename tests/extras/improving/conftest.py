@@ -25,7 +25,7 @@ def replies(*, heeds: bool) -> Callable[[dict[str, Any], int], Answer]:
         if "Write up to five guidelines" in text:
             return completion(f"Here they are:\n- {GUIDELINE}\n- No.")
         asked = text.rpartition("[Response A]")
-        a, _, b = asked[2].partition("[Response B]")
+        a = asked[2].partition("[Response B]")[0]
         question = asked[0].rpartition("[Question]")[2]
         kind = "A" if "kind" in a else "B"
         is_wrong = "hard" in question and not (heeds and GUIDELINE in text)
