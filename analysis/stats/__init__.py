@@ -212,7 +212,7 @@ from .core.results import (
     seed_of,
 )
 from .core.shared_variance import (
-    Kind,
+    SharedKind,
     Sharing,
     effective_number,
 )
@@ -250,7 +250,6 @@ __all__ = [
     "HighSets",
     "Interval",
     "IntraclassCorrelation",
-    "Kind",
     "LengthPull",
     "MajorityVote",
     "MaxT",
@@ -268,6 +267,7 @@ __all__ = [
     "ReferenceJudge",
     "RiskCoverage",
     "RunNoise",
+    "SharedKind",
     "SharedStereotype",
     "Sharing",
     "SingleOrderBias",

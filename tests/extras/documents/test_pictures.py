@@ -17,7 +17,7 @@ from analysis.report.figures import (
     row_label,
     scatter_trace,
 )
-from extras.documents.picture_marks import CannotDraw
+from analysis.report.stills import CannotDraw
 from extras.documents.pictures import WIDTH, drawn
 from tests.analysis.builders import random_study
 
