@@ -46,7 +46,7 @@ FAULTS = (
 
 
 @dataclass
-class Fault:
+class CompletionFault:
     """A fault for a share of the next `times` completions, or of those while it `lasts`.
 
     It starts after the first `after` requested completions.
@@ -114,7 +114,7 @@ class SimulatedServer:
         self._alike: Counter[tuple[str, str, int | None]] = Counter()  # the key includes the seed
         self._seeds: set[tuple[str, str, int]] = set()
         self._outcomes: Counter[str] = Counter()
-        self._fault: Fault | None = None
+        self._fault: CompletionFault | None = None
         self._routes: dict[tuple[str, str], Callable[[bytes], Awaitable[Response]]] = {
             ("POST", "/v1/chat/completions"): self._complete,
             ("POST", "/v1/decisions"): partial(self._complete, wire="openai"),
@@ -153,7 +153,7 @@ class SimulatedServer:
         elif name in FAULTS:
             lasts = wanted.get("lasts")
             times = wanted.get("times", 1 if lasts is None and "share" not in wanted else None)
-            fault = Fault(
+            fault = CompletionFault(
                 name,
                 times,
                 share=wanted.get("share", 1.0),
@@ -246,7 +246,7 @@ class SimulatedServer:
         self._seeds.add((model, prompt, seed))
         return 2 if (model, prompt, seed - 1) in self._seeds else 1
 
-    def _take_fault(self) -> Fault | None:
+    def _take_fault(self) -> CompletionFault | None:
         fault = self._fault
         now = asyncio.get_running_loop().time()
         if fault is None or not fault.hits(self._received, now):
@@ -306,7 +306,7 @@ def _log_probabilities(text: str, share: float) -> dict[str, Any]:
     return {"content": tokens, "refusal": None}
 
 
-def _spoil(fault: Fault) -> Response:
+def _spoil(fault: CompletionFault) -> Response:
     if fault.name == "rate_limit":
         return error(429, "Too many requests (simulated).", Retry_After=f"{fault.seconds:g}")
     if fault.name == "storm":

@@ -55,7 +55,7 @@ LEAVERS = (
 )
 
 
-class Platform:
+class ProlificParticipants:
     """Actions of participants on the simulated Prolific."""
 
     def __init__(self, base_url: str, study_id: str) -> None:
@@ -106,19 +106,19 @@ def _about(number: int) -> dict[str, str]:
     return {name: label for name, label in about.items() if label}
 
 
-class Recruiting:
+class SimulatedRecruiting:
     """The recruiting of one study; every step may be repeated."""
 
     def __init__(self, study: Study, platform_url: str) -> None:
         self._study = study
         self._url = platform_url
-        self._platform: Platform | None = None
+        self._platform: ProlificParticipants | None = None
 
     @property
-    def platform(self) -> Platform:
+    def platform(self) -> ProlificParticipants:
         if self._platform is None:
             row = ProlificStudy.objects.get(study=self._study)
-            self._platform = Platform(self._url, str(row.prolific_id))
+            self._platform = ProlificParticipants(self._url, str(row.prolific_id))
         return self._platform
 
     def launch(self) -> str:

@@ -34,14 +34,14 @@ class ReferenceAnswer:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReferenceVerdict:
     """The result of several answers to one item; `choice` is None on a tie."""
 
     choice: str | None
     certainty: Fraction | None
 
 
-def verdicts(rows: Iterable[ReferenceAnswer]) -> dict[str, Verdict]:
+def verdicts(rows: Iterable[ReferenceAnswer]) -> dict[str, ReferenceVerdict]:
     """The majority of each item and the mean certainty of those who chose the winner."""
     of_item: dict[str, list[ReferenceAnswer]] = defaultdict(list)
     for row in rows:
@@ -49,20 +49,20 @@ def verdicts(rows: Iterable[ReferenceAnswer]) -> dict[str, Verdict]:
     return {item: _verdict(answers) for item, answers in of_item.items()}
 
 
-def _verdict(answers: list[ReferenceAnswer]) -> Verdict:
+def _verdict(answers: list[ReferenceAnswer]) -> ReferenceVerdict:
     votes = Counter(row.choice for row in answers)
     most = max(votes.values())
     winners = [choice for choice, count in votes.items() if count == most]
     if len(winners) > 1:
-        return Verdict(None, None)
+        return ReferenceVerdict(None, None)
     stated = [
         row.certainty for row in answers if row.choice == winners[0] and row.certainty is not None
     ]
-    return Verdict(winners[0], Fraction(sum(stated), len(stated)) if stated else None)
+    return ReferenceVerdict(winners[0], Fraction(sum(stated), len(stated)) if stated else None)
 
 
 def score(
-    pairs: Iterable[tuple[str, Verdict]], truth: Mapping[str, str], *, threshold: int = 80
+    pairs: Iterable[tuple[str, ReferenceVerdict]], truth: Mapping[str, str], *, threshold: int = 80
 ) -> dict[str, Any]:
     """Counts and accuracies of (item, verdict) pairs, whole and by certainty.
 
@@ -95,7 +95,12 @@ def individual(
 ) -> dict[str, Any]:
     """Scores of single answers, without a majority."""
     pairs = [
-        (row.item, Verdict(row.choice, None if row.certainty is None else Fraction(row.certainty)))
+        (
+            row.item,
+            ReferenceVerdict(
+                row.choice, None if row.certainty is None else Fraction(row.certainty)
+            ),
+        )
         for row in rows
     ]
     return score(pairs, truth, threshold=threshold)
@@ -145,7 +150,9 @@ def alpha(
 
 
 def compare(
-    people: Mapping[str, Verdict], judge: Mapping[str, Verdict], truth: Mapping[str, str]
+    people: Mapping[str, ReferenceVerdict],
+    judge: Mapping[str, ReferenceVerdict],
+    truth: Mapping[str, str],
 ) -> dict[str, Any]:
     """Compare the annotators' majority with a judge on the items that both decided."""
     both = [item for item in people if item in judge and people[item].choice and judge[item].choice]
@@ -166,7 +173,7 @@ def compare(
 
 
 def calibration(
-    pairs: Iterable[tuple[str, Verdict]], truth: Mapping[str, str]
+    pairs: Iterable[tuple[str, ReferenceVerdict]], truth: Mapping[str, str]
 ) -> dict[str, float | None]:
     """ECE over ten bins of ten, Brier score, and AUROC of the stated certainty."""
     rows = [

@@ -31,7 +31,7 @@ from config.processes import Processes, web_command, worker_command
 from demo.annotators import TIE_ANNOTATORS, Annotator, pseudonym
 from demo.judges import DECIDER
 from demo.leftovers import end_leftovers, note
-from demo.recruiting import LEAVERS, Recruiting
+from demo.recruiting import LEAVERS, SimulatedRecruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.backends.backend import NO_PROBABILITIES, WITH_REPLY
@@ -96,7 +96,7 @@ class Demo:
             f"2/6  Web server on port {self._port}, a worker, simulated LLM server on "
             f"{self._llm_port}, simulated Prolific on {self._prolific_port}."
         )
-        recruiting = Recruiting(main, f"http://127.0.0.1:{self._prolific_port}")
+        recruiting = SimulatedRecruiting(main, f"http://127.0.0.1:{self._prolific_port}")
         new_answers = self._people(main, ties, recruiting)
         self._settle(recruiting)
         new_judgments = self._judges(main, ties)
@@ -124,7 +124,7 @@ class Demo:
         if self._has_real:
             self._wait(lambda: _is_loaded(self._real_url))
 
-    def _people(self, main: Study, ties: Study, recruiting: Recruiting) -> int:
+    def _people(self, main: Study, ties: Study, recruiting: SimulatedRecruiting) -> int:
         """Let every annotator arrive and give the remaining answers; return how many answers."""
         cost = recruiting.launch()
         finishing, late = self._recruited(main, recruiting)
@@ -160,7 +160,7 @@ class Demo:
         return left
 
     def _recruited(
-        self, study: Study, recruiting: Recruiting
+        self, study: Study, recruiting: SimulatedRecruiting
     ) -> tuple[list[Annotator], list[Annotator]]:
         """The annotators who finish in time and those who finish late, all with their items.
 
@@ -194,7 +194,7 @@ class Demo:
             person.take_seat()
         return people
 
-    def _settle(self, recruiting: Recruiting) -> None:
+    def _settle(self, recruiting: SimulatedRecruiting) -> None:
         approved, rewards, paid, bonuses = recruiting.settle()
         _say(
             f"4/6  Settled: {approved} people approved for {rewards}, {paid} bonuses of {bonuses} "

@@ -167,14 +167,14 @@ def resolve(
     known = known_keys(study) if known is None else known
     sets: dict[str, Sequence[str]] = {**NAMED_SETS, **(own_sets(study) if own is None else own)}
     if features in sets:
-        found = {key: meant_by(key, known) for key in sets[features]}
-        if missing := [key for key, there in found.items() if not there]:
+        meanings = {key: meant_by(key, known) for key in sets[features]}
+        if missing := [key for key, there in meanings.items() if not there]:
             raise StudyError(
                 f"No persona of “{study.slug}” has “{missing[0]}” of the set “{features}” "
                 f"({', '.join(sets[features])}), nor a feature that means the same. Name the keys "
                 f"to show instead: {', '.join(sorted(known)) or 'there are none'}."
             )
-        return list(dict.fromkeys(found.values()))
+        return list(dict.fromkeys(meanings.values()))
     keys = [key.strip() for key in features.split(",") if key.strip()]
     if unknown := [key for key in keys if key not in known]:
         raise StudyError(

@@ -69,11 +69,11 @@ def demographics(
 
     Annotators who did not consent or withdrew are included only `with_withdrawn`.
     """
-    found = Annotator.objects.filter(study=study)
+    people = Annotator.objects.filter(study=study)
     if not with_withdrawn:
-        found = found.exclude(state__in=(Annotator.State.DECLINED, Annotator.State.WITHDREW))
+        people = people.exclude(state__in=(Annotator.State.DECLINED, Annotator.State.WITHDREW))
     keys = DemographicQuestion.objects.filter(study=study).values_list("key", flat=True)
-    return list(found.values_list("pk", "pseudonym", "demographics")), list(keys)
+    return list(people.values_list("pk", "pseudonym", "demographics")), list(keys)
 
 
 def demographic_answers(study: Study) -> list[tuple[str, str]]:
@@ -91,15 +91,15 @@ def feature_keys(study: Study, personas: Collection[int] | None = None) -> dict[
     `personas` are the ids to read, by default all.
     """
     lists: dict[tuple[str, ...], list[str]] = {}
-    shown = {}
-    found = Persona.objects.filter(study=study)
+    keys_of = {}
+    stored = Persona.objects.filter(study=study)
     if personas is not None:
-        found = found.filter(pk__in=personas)
-    rows = found.order_by().values_list("pk", "features")
+        stored = stored.filter(pk__in=personas)
+    rows = stored.order_by().values_list("pk", "features")
     for pk, features in rows.iterator():
         keys = tuple(feature["key"] for feature in features)
-        shown[pk] = lists.setdefault(keys, list(keys))
-    return shown
+        keys_of[pk] = lists.setdefault(keys, list(keys))
+    return keys_of
 
 
 def names_in(study: Study) -> list[str]:
@@ -109,8 +109,8 @@ def names_in(study: Study) -> list[str]:
 
 def topics_in(study: Study) -> dict[str, str]:
     """The topic of each item of a study, by key; also of those that were taken out."""
-    found = Item.everything.filter(study=study, split__in=_EXPORTED)
-    return dict(found.order_by().values_list("key", "topic"))
+    items = Item.everything.filter(study=study, split__in=_EXPORTED)
+    return dict(items.order_by().values_list("key", "topic"))
 
 
 def withdrawn_answers() -> Combinable:
@@ -137,8 +137,8 @@ def _changes_of_people() -> QuerySet[AnnotatorEvent]:
 
 def changes_of_people(study: Study) -> list[tuple[datetime, bool]]:
     """When people withdrew (True), or people or items were left out or counted again (False)."""
-    found = _changes_of_people().filter(annotator__study=study)
-    changes = [(at, event == "state") for at, event in found.values_list("created_at", "event")]
+    people = _changes_of_people().filter(annotator__study=study)
+    changes = [(at, event == "state") for at, event in people.values_list("created_at", "event")]
     items = study.log.filter(event__in=(TAKEN_OUT, PUT_BACK)).values_list("created_at", flat=True)
     return sorted([*changes, *((at, False) for at in items)])
 
@@ -162,8 +162,8 @@ def exclusions_since() -> Combinable:
 
 def removed_own_answers(study: Study) -> int:
     """Number of labels removed from a study with the people who gave them."""
-    found = RemovedPerson.objects.filter(study=study).aggregate(n=Sum("own_answers", default=0))
-    return int(found["n"])
+    removed = RemovedPerson.objects.filter(study=study).aggregate(n=Sum("own_answers", default=0))
+    return int(removed["n"])
 
 
 class PairAnswer(NamedTuple):
@@ -194,12 +194,12 @@ class SetPairs:
         self._pairs: dict[tuple[int, str], list[_Pair]] = defaultdict(list)
         if not study.shows_whole_sets:
             return
-        found = Item.objects.filter(study=study).exclude(option_set={})
+        items = Item.objects.filter(study=study).exclude(option_set={})
         if keys is not None:
-            named = found.filter(key__in=keys).values_list("persona", KT("option_set__id"))
+            named = items.filter(key__in=keys).values_list("persona", KT("option_set__id"))
             sets = set(named)
-            found = found.filter(persona__in={persona for persona, _ in sets})
-        rows = found.values_list(
+            items = items.filter(persona__in={persona for persona, _ in sets})
+        rows = items.values_list(
             "pk",
             "key",
             "first_person",
@@ -226,7 +226,7 @@ class SetPairs:
     def answers(self, item: int, ranking: Mapping[str, Any]) -> Iterator[PairAnswer]:
         """The answers to a set's pairs that follow from the ranking stored at `item`."""
         place = {number: place for place, number in enumerate(ranking["ranking"])}
-        shown = {number: place for place, number in enumerate(ranking["shown"])}
+        position = {number: place for place, number in enumerate(ranking["shown"])}
         for pair in self._pairs[self._set_of[item]]:
             if pair.r1 in place and pair.r2 in place:
                 yield PairAnswer(
@@ -234,7 +234,7 @@ class SetPairs:
                     pair.key,
                     pair.truth,
                     "r1" if place[pair.r1] < place[pair.r2] else "r2",
-                    "r1" if shown[pair.r1] < shown[pair.r2] else "r2",
+                    "r1" if position[pair.r1] < position[pair.r2] else "r2",
                     pair.item == item,
                 )
 

@@ -361,12 +361,12 @@ class Dataset:
                 replace(run, judgments=_on(kept, run.judgments), strictly=None) for run in runs
             ),
             set_aside=None,
-            extras={n: each for n, each in self.extras.items() if not each.follows_answers},
+            extras={n: extra for n, extra in self.extras.items() if not extra.follows_answers},
         )
 
     def of(self, kind: type[AnExtra]) -> AnExtra | None:
         """The study's data of a rare design; None without it."""
-        return next((each for each in self.extras.values() if isinstance(each, kind)), None)
+        return next((extra for extra in self.extras.values() if isinstance(extra, kind)), None)
 
     @cached_property
     def inputs_hash(self) -> str:
@@ -388,7 +388,7 @@ class Dataset:
         if self.late_changes:
             feed(digest, "late changes", [asdict(change) for change in self.late_changes])
         if self.departures:
-            feed(digest, "departures", [asdict(each) for each in self.departures])
+            feed(digest, "departures", [asdict(departure) for departure in self.departures])
         _feed_arrays(digest, self.answers, but="position")
         for name, extra in sorted(self.extras.items()):
             feed(digest, name, extra.digest)
@@ -406,9 +406,9 @@ class Dataset:
                 # Judgments count as equal whichever file or study they come from.
                 key = ""
                 parameters = {k: v for k, v in parameters.items() if k not in _OF_A_FILE}
-            made = [run.state, run.snapshots, parameters, asdict(run.cost)]
-            made += [run.price_remark] if run.price_remark else []
-            feed(digest, "run", [key, run.judge, run.setting, run.features, *made])
+            conditions = [run.state, run.snapshots, parameters, asdict(run.cost)]
+            conditions += [run.price_remark] if run.price_remark else []
+            feed(digest, "run", [key, run.judge, run.setting, run.features, *conditions])
             feed(digest, "conditions", [run.sent, run.reported])
             feed(digest, "prompt", asdict(run.prompt))
             _feed_arrays(digest, run.judgments)
@@ -436,10 +436,12 @@ class Dataset:
             feed(digest, "recruiting", asdict(self.recruiting))
         if self.flagged:
             feed(digest, "flagged", self.flagged)
-        excluded = [sorted(asdict(replace(each, rater="")).items()) for each in self.exclusions]
+        excluded = [
+            sorted(asdict(replace(exclusion, rater="")).items()) for exclusion in self.exclusions
+        ]
         feed(digest, "exclusions", sorted(excluded))
         if self.left_out:
-            feed(digest, "left out", [asdict(each) for each in self.left_out])
+            feed(digest, "left out", [asdict(item) for item in self.left_out])
         digest.update(self.answers.position.astype("<i8").tobytes())
         if self.set_aside is not None:
             feed(digest, "set aside", len(self.set_aside_raters))

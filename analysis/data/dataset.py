@@ -82,8 +82,8 @@ class Draw(Extra):
     @property
     def digest(self) -> str:
         """A digest of the contents."""
-        given = np.empty(0) if self.probability is None else self.probability
-        return hashlib.sha256(given.astype("<f8").tobytes()).hexdigest()
+        probability = np.empty(0) if self.probability is None else self.probability
+        return hashlib.sha256(probability.astype("<f8").tobytes()).hexdigest()
 
 
 def draw_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Draw | None:
@@ -94,9 +94,9 @@ def draw_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Draw | 
         return Draw(None)
     probability = np.full(len(position), np.nan)
     rows = Item.objects.filter(study=study).exclude(draw_probability=None)
-    for pk, each in rows.values_list("pk", "draw_probability"):
+    for pk, share in rows.values_list("pk", "draw_probability"):
         if pk in position:
-            probability[position[pk]] = each
+            probability[position[pk]] = share
     return Draw(probability)
 
 
@@ -168,7 +168,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         promised=promised_of(study, then),
         not_counted=not_counted(study, excluded_people=len(excluded), then=then),
         exclusions=excluded,
-        left_out=tuple(each for each in left_out_of(study, then) if each.item not in keys),
+        left_out=tuple(item for item in left_out_of(study, then) if item.item not in keys),
         identities=identities_of(study),
         quotas=quotas_of(study) if then is None else (),
         runs=runs,
@@ -195,7 +195,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         }
     data = with_juries(data, juries_of(study))
     readers = READERS.of(study) if view.is_empty else [DRAW]
-    read = ((each.name, each.read(study, data, position)) for each in readers)
+    read = ((reader.name, reader.read(study, data, position)) for reader in readers)
     return replace(data, extras={name: extra for name, extra in read if extra is not None})
 
 
@@ -268,19 +268,19 @@ def _repeats(rows: Sequence[Sequence[Any]]) -> dict[str, str]:
     alike: dict[tuple[Any, ...], list[tuple[int, str]]] = {}
     for key, _, persona, question, _, r1, r2, pk in rows:
         alike.setdefault((persona, question, min(r1, r2), max(r1, r2)), []).append((pk, key))
-    keys = {pk: key for found in alike.values() if len(found) > 1 for pk, key in found}
+    keys = {pk: key for same in alike.values() if len(same) > 1 for pk, key in same}
     content: dict[str, str] = {}
     pks, names = list(keys), ("persona_id", "question", "context", "media", "advice", "option_set")
     for start in range(0, len(pks), _CHUNK):
         chunk = Item.everything.filter(pk__in=pks[start : start + _CHUNK])
-        for pk, one, other, *shown in chunk.values_list("pk", "r1", "r2", *names):
+        for pk, one, other, *others in chunk.values_list("pk", "r1", "r2", *names):
             sides = sorted(
                 canonical([side.get("text"), side.get("media")]) for side in (one, other)
             )
-            content[keys[pk]] = canonical([*shown, *sides])
+            content[keys[pk]] = canonical([*others, *sides])
     earliest: dict[str, str] = {}
-    found = {key: earliest.setdefault(text, key) for key, text in sorted(content.items())}
-    return {key: earlier for key, earlier in found.items() if key != earlier}
+    firsts = {key: earliest.setdefault(text, key) for key, text in sorted(content.items())}
+    return {key: earlier for key, earlier in firsts.items() if key != earlier}
 
 
 def _recruiting(study: Study) -> Recruiting | None:
@@ -365,7 +365,7 @@ def narrowed(data: Dataset, view: View) -> Dataset:
         set_aside_raters=tuple(names),
         set_aside=aside if aside is not None and len(aside) else None,
         runs=runs,
-        probes=tuple(_cut_probe(each, items) for each in data.probes),
+        probes=tuple(_cut_probe(probe, items) for probe in data.probes),
         departures=(
             *data.departures,
             Departure("another view", "the whole data, read as planned", "; ".join(changes)),

@@ -79,8 +79,8 @@ def shifts(
     for name, (before, after) in lengths.items():
         one, two = np.asarray(before, np.float64), np.asarray(after, np.float64)
         if one.size and two.size:
-            found = stats.ks_2samp(one, two, method="asymp")
-            measured.append((name, float(found.statistic), float(found.pvalue)))
+            test = stats.ks_2samp(one, two, method="asymp")
+            measured.append((name, float(test.statistic), float(test.pvalue)))
     for name, (known, others) in topics.items():
         if known and others:
             measured.append((name, *_homogeneity(known, others)))
@@ -123,7 +123,7 @@ def moved(domain: Mapping[str, Any], data: Dataset) -> list[str]:
     distance is at least 0.1.
     """
     now = domain_of(data)
-    found = [
+    changes = [
         f"The {name} was “{domain[name]}” and is “{now[name]}”."
         for name in ("task", "language")
         if domain[name] != now[name]
@@ -132,12 +132,12 @@ def moved(domain: Mapping[str, Any], data: Dataset) -> list[str]:
     topics = (_expanded(domain["topics"]), _expanded(now["topics"]))
     for shift in shifts(lengths, {"topics": topics}):
         if shift.has_moved:
-            found.append(
+            changes.append(
                 f"The items have moved: {shift.feature} (distance {shift.distance:.2f}, p = "
                 f"{shift.p:.2g}; limit: distance {SMALLEST} with p below {LEVEL} over all "
                 "features)."
             )
-    return found
+    return changes
 
 
 def _lengths(items: Sequence[ItemData]) -> dict[str, list[int]]:

@@ -90,11 +90,11 @@ class RunOnItem:
 def get_item(study: Study, key: str) -> Item:
     """An item of `study` with its persona, otherwise 404."""
     try:
-        found = Item.everything.select_related("persona").get(study=study, key=key)
+        item = Item.everything.select_related("persona").get(study=study, key=key)
     except Item.DoesNotExist:
         raise Http404 from None
-    found.study = study
-    return found
+    item.study = study
+    return item
 
 
 def answers_to(item: Item) -> QuerySet[Annotation]:
@@ -119,8 +119,8 @@ def as_given(item: Item, answers: Iterable[Annotation]) -> list[GivenAnswer]:
     answers = list(answers)
     ids = [answer.pk for answer in answers]
     added: defaultdict[int, list[str]] = defaultdict(list)
-    for each in ANSWER_WORDS:
-        for pk, lines in each.of_answers(ids).items():
+    for words in ANSWER_WORDS:
+        for pk, lines in words.of_answers(ids).items():
             added[pk] += lines
     return [_given(item, answer, added[answer.pk]) for answer in answers]
 
@@ -166,16 +166,16 @@ class ReasonsOnItem:
 def reasons_on(items: Collection[int], run_id: int | None) -> dict[int, ReasonsOnItem]:
     """Reasons by the ids of items; only of items for which people gave some."""
     people: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-    for each in ANSWER_WORDS:
-        for item, given in each.reasons(items).items():
-            people[item] += given
+    for words in ANSWER_WORDS:
+        for item, reasons in words.reasons(items).items():
+            people[item] += reasons
     replies: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
     if people and run_id is not None:
         judgments = Judgment.objects.filter(run=run_id, item__in=people, state=Judgment.State.DONE)
         for judgment in judgments.order_by("item", "sample", "shown_first"):
             if reply := judgment.reply_text.strip():
                 replies[judgment.item_id].append((_LABELS.get(judgment.choice, ""), reply))
-    return {item: ReasonsOnItem(given, replies[item]) for item, given in people.items()}
+    return {item: ReasonsOnItem(reasons, replies[item]) for item, reasons in people.items()}
 
 
 def shown_with(item: Item) -> str:
@@ -195,13 +195,15 @@ def runs_on(item: Item) -> list[RunOnItem]:
     """Every run with a closed judgment of the item, by judge, without the judgments."""
     runs = {run.key: run for run in item.study.judge_runs.select_related("judge")}
     known = {feature["key"] for feature in item.persona.features}
-    found = [
+    runs_on_item = [
         RunOnItem(run, _shown(run, known), _verdict(row))
         for row in run_aggregates(item.study, [item.key])
         if (run := runs.get(row["run"]))
     ]
     order = {"all": 0}
-    return sorted(found, key=lambda one: (one.run.judge.name, order.get(one.run.features, 1)))
+    return sorted(
+        runs_on_item, key=lambda one: (one.run.judge.name, order.get(one.run.features, 1))
+    )
 
 
 def _shown(run: JudgeRun, known: set[str]) -> str:

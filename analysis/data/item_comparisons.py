@@ -58,14 +58,14 @@ def annotator_aggregates(
         standing__in=COUNTED,
     )
     if study.shows_whole_sets:
-        found = _with_pairs(study, answers, items)
+        rows = _with_pairs(study, answers, items)
     else:
         if items is not None:
             # The study is repeated so that the index on keys is used.
             answers = answers.filter(assignment__item__study=study, assignment__item__key__in=items)
-        found = _counted(answers)
+        rows = _counted(answers)
     setting = setting_of(study)
-    for row in found:
+    for row in rows:
         yield {
             "rater_kind": "human",
             "rater_id": "people",
@@ -91,7 +91,7 @@ def _with_pairs(
     if items is not None:
         named = Q(assignment__item__study=study, assignment__item__key__in=items)
         answers = answers.filter(named | Q(assignment__item__in=pairs.items))
-    given: dict[tuple[str, str], dict[str, list[int | None]]] = {}
+    certainties: dict[tuple[str, str], dict[str, list[int | None]]] = {}
     stored = answers.values_list(
         "assignment__item",
         "assignment__item__key",
@@ -101,25 +101,25 @@ def _with_pairs(
         "ranking",
     )
     for item, key, truth, choice, certainty, ranking in stored.iterator(chunk_size=_ROWS_PER_READ):
-        each = [(key, truth, choice)]
+        choices = [(key, truth, choice)]
         if ranking is not None:
-            each = [(pair.key, pair.truth, pair.choice) for pair in pairs.answers(item, ranking)]
-        for key, truth, choice in each:
-            given.setdefault((key, truth), {}).setdefault(choice, []).append(certainty)
+            choices = [(pair.key, pair.truth, pair.choice) for pair in pairs.answers(item, ranking)]
+        for key, truth, choice in choices:
+            certainties.setdefault((key, truth), {}).setdefault(choice, []).append(certainty)
     wanted = None if items is None else set(items)
-    for (key, truth), by_choice in sorted(given.items()):
+    for (key, truth), by_choice in sorted(certainties.items()):
         if wanted is None or key in wanted:
             yield {"key": key, "truth": truth} | _of_choices(by_choice)
 
 
 def _of_choices(by_choice: Mapping[str, Sequence[int | None]]) -> dict[str, Any]:
     """The count and the mean certainty of each choice, as `_counts` asks the database for them."""
-    found: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
     for choice in Choice.values:
-        stated = [each for each in by_choice.get(choice, ()) if each is not None]
-        found[f"n_{choice}"] = len(by_choice.get(choice, ()))
-        found[f"certainty_{choice}"] = fmean(stated) if stated else None
-    return found
+        stated = [certainty for certainty in by_choice.get(choice, ()) if certainty is not None]
+        counts[f"n_{choice}"] = len(by_choice.get(choice, ()))
+        counts[f"certainty_{choice}"] = fmean(stated) if stated else None
+    return counts
 
 
 def run_aggregates(
@@ -175,18 +175,18 @@ def _verdict(row: dict[str, Any], *, offers_tie: bool) -> dict[str, Any]:
     total, most = sum(votes.values()), max(votes.values())
     winners = [choice for choice, count in votes.items() if count == most]
     truth = row["truth"] or None
-    found: dict[str, Any] = {
+    compared: dict[str, Any] = {
         "item_id": row["key"],
         "answers": total,
         **votes,
         "first_person": truth,
     }
     if not total:
-        return found | {"verdict_reason": "no_answers"}
+        return compared | {"verdict_reason": "no_answers"}
     if len(winners) > 1:
-        return found | {"verdict_reason": "tied"}
+        return compared | {"verdict_reason": "tied"}
     scored = truth is not None and (truth != Choice.TIE or offers_tie)
-    return found | {
+    return compared | {
         "verdict": winners[0],
         "share": most / total,
         "certainty": row[f"certainty_{winners[0]}"],
@@ -256,14 +256,14 @@ def mark_of(key: str, value: str) -> str:
 
 def is_small(study: Study, run: JudgeRun | None) -> bool:
     """Whether a page can compare the items itself; stops counting once this is clear."""
-    found = [Item.objects.filter(study=study), _answers(study)]
+    counted = [Item.objects.filter(study=study), _answers(study)]
     if run is not None:
-        found.append(Judgment.objects.filter(run=run))
-    return all(rows.order_by()[: limit + 1].count() <= limit for rows, limit in _limits(found))
+        counted.append(Judgment.objects.filter(run=run))
+    return all(rows.order_by()[: limit + 1].count() <= limit for rows, limit in _limits(counted))
 
 
-def _limits(found: list[Any]) -> Iterator[tuple[Any, int]]:
-    return ((rows, SMALL if n == 0 else 4 * SMALL) for n, rows in enumerate(found))
+def _limits(counted: list[Any]) -> Iterator[tuple[Any, int]]:
+    return ((rows, SMALL if n == 0 else 4 * SMALL) for n, rows in enumerate(counted))
 
 
 def fingerprint_of(study: Study, runs: Iterable[JudgeRun]) -> str:
@@ -312,21 +312,21 @@ def verdict_chunks(
         judged = {}
         if run is not None:
             judged = {row["item_id"]: row for row in run_aggregates(study, keys, run_id=run.pk)}
-        found = []
+        verdicts = []
         for pk, key, topic, persona, maker_1, maker_2 in rows:
             marks, own = features[persona]
             sources = (maker_1 or "", maker_2 or "")
             _count(choices, topic, sources, own)
-            found.append(
+            verdicts.append(
                 ItemVerdicts(pk, key, topic, sources, marks, people.get(key), judged.get(key))
             )
-        yield found
+        yield verdicts
 
 
 def _items(study: Study, after: str) -> list[tuple[Any, ...]]:
-    found = Item.objects.filter(study=study, key__gt=after).order_by("key")
+    items = Item.objects.filter(study=study, key__gt=after).order_by("key")
     columns = ("pk", "key", "topic", "persona_id", "r1__generated_by__name")
-    return list(found.values_list(*columns, "r2__generated_by__name")[:_CHUNK])
+    return list(items.values_list(*columns, "r2__generated_by__name")[:_CHUNK])
 
 
 def _read_features(

@@ -65,25 +65,25 @@ def item_facts(study: Study, keys: Collection[str] | None = None) -> dict[str, T
     rows = Item.objects.filter(study=study)
     columns = ("pk", "key", "content_hash", "answered")
     if keys is None:
-        found = list(rows.values_list(*columns))
+        listed = list(rows.values_list(*columns))
     else:
         wanted = sorted(keys)
-        found = [
+        listed = [
             row
             for start in range(0, len(wanted), _ITEMS_PER_READ)
             for row in rows.filter(key__in=wanted[start : start + _ITEMS_PER_READ]).values_list(
                 *columns
             )
         ]
-    facts = {row[1]: TextsOfItem(*row) for row in found}
+    facts = {row[1]: TextsOfItem(*row) for row in listed}
     return facts | _of_whole_sets(study, facts) if study.shows_whole_sets else facts
 
 
 def _of_whole_sets(study: Study, facts: Mapping[str, TextsOfItem]) -> dict[str, TextsOfItem]:
     """The same facts for pairs of sets, whose answers belong to the item that shows the set."""
     pairs = SetPairs(study, facts.keys())
-    shown = Item.objects.filter(study=study, answered__gt=0).exclude(option_set={})
-    answered = dict(shown.values_list("pk", "answered"))
+    items = Item.objects.filter(study=study, answered__gt=0).exclude(option_set={})
+    answered = dict(items.values_list("pk", "answered"))
     return {
         key: replace(one, answers=max(answered.get(pk, 0) for pk in pairs.of_set(one.pk)))
         for key, one in facts.items()
@@ -94,10 +94,10 @@ def _of_whole_sets(study: Study, facts: Mapping[str, TextsOfItem]) -> dict[str, 
 def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, TextsOfItem]:
     """The items of a study with these contents, by content hash."""
     wanted = sorted(hashes)
-    found: dict[str, TextsOfItem] = {}
+    texts: dict[str, TextsOfItem] = {}
     for start in range(0, len(wanted), _ITEMS_PER_READ):
         some = wanted[start : start + _ITEMS_PER_READ]
         rows = Item.objects.filter(study=study, content_hash__in=some).order_by("key")
         for row in rows.values_list("pk", "key", "content_hash", "answered"):
-            found.setdefault(row[2], TextsOfItem(*row))
-    return found
+            texts.setdefault(row[2], TextsOfItem(*row))
+    return texts

@@ -27,12 +27,12 @@ def judgment_rows(study: Study) -> Iterator[dict[str, Any]]:
 
     `slot` numbers the judgments of an item within a run.
     """
-    shown = feature_keys(study)
+    features = feature_keys(study)
     runs = {run.pk: run for run in study.judge_runs.select_related("judge")}
     closed = _closed(study).order_by(
         "run__judge__name", "run__key", "item__key", "sample", "shown_first"
     )
-    yield from _rows(study, closed.iterator(chunk_size=_CHUNK), runs, shown)
+    yield from _rows(study, closed.iterator(chunk_size=_CHUNK), runs, features)
 
 
 def judgment_page(
@@ -47,15 +47,15 @@ def judgment_page(
         closed = closed.filter(Q(item__key__gt=key) | later, item__key__gte=key)
         begun = key, slot
     judgments = list(closed.order_by("item__key", "sample", "shown_first")[:most])
-    shown = feature_keys(run.study, {judgment.persona for judgment in judgments})  # type: ignore[attr-defined]
-    return list(_rows(run.study, judgments, {run.pk: run}, shown, begun=begun))
+    features = feature_keys(run.study, {judgment.persona for judgment in judgments})  # type: ignore[attr-defined]
+    return list(_rows(run.study, judgments, {run.pk: run}, features, begun=begun))
 
 
 def _rows(
     study: Study,
     judgments: Iterable[Judgment],
     runs: Mapping[int, JudgeRun],
-    shown: Mapping[int, list[str]],
+    features: Mapping[int, list[str]],
     *,
     begun: tuple[str, int] | None = None,
 ) -> Iterator[dict[str, Any]]:
@@ -64,7 +64,7 @@ def _rows(
         first = begun[1] + 1 if begun and begun[0] == key else 1
         for slot, judgment in enumerate(asked, start=first):
             row = _row(study, runs[run_id], judgment, slot)
-            wanted, there = row["persona_features_shown"], shown[judgment.persona]  # type: ignore[attr-defined]
+            wanted, there = row["persona_features_shown"], features[judgment.persona]  # type: ignore[attr-defined]
             # The features shown: a persona may lack a requested feature.
             row["persona_features_shown"] = (
                 there if wanted is None else [key for key in wanted if key in there]
@@ -124,8 +124,8 @@ def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str
 
 def _probabilities(judgment: Judgment) -> dict[str, float | None]:
     is_done = judgment.state == Judgment.State.DONE
-    given = (judgment.probabilities if is_done else None) or {}
-    return {f"probability_{option}": given.get(option) for option in Choice.values}
+    probabilities = (judgment.probabilities if is_done else None) or {}
+    return {f"probability_{option}": probabilities.get(option) for option in Choice.values}
 
 
 def _parse_status(judgment: Judgment) -> str:
@@ -145,7 +145,7 @@ class OwnWording:
 
 def wordings_of(study: Study) -> list[OwnWording]:
     """Every text of every version, with a file name that is unique in the study."""
-    found = []
+    wordings = []
     versions = PromptTemplate.objects.filter(study=study).defer("exact_texts")
     for wording in versions.order_by("name", "version"):
         # A name can have any character; names that collide as file names differ by hash.
@@ -156,8 +156,8 @@ def wordings_of(study: Study) -> list[OwnWording]:
             (".no_persona", wording.template_without_persona),
         ):
             if text:
-                found.append(OwnWording(f"{name}{end}.txt", wording.sha256, text))
-    return found
+                wordings.append(OwnWording(f"{name}{end}.txt", wording.sha256, text))
+    return wordings
 
 
 def asked_words(study: Study) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
@@ -171,10 +171,10 @@ def asked_words(study: Study) -> tuple[dict[str, dict[str, Any]], list[dict[str,
     for run in stored.select_related("judge", "study", "wording").order_by("key"):
         name = None
         if words := stored_words(run, tasks):
-            shown = {"prompt_hash": run.prompt_hash, **words}
-            digest = hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+            content = {"prompt_hash": run.prompt_hash, **words}
+            digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
             name = f"{run.setting}.{digest[:8]}.json"
-            files[name] = shown
+            files[name] = content
         runs.append(
             {
                 "run": run.key,
@@ -212,14 +212,14 @@ def version_rows(study: Study) -> Iterator[dict[str, Any]]:
 
 def anchor_rows(study: Study) -> Iterator[dict[str, Any]]:
     """Every closed anchor by run and item, with the start before each end."""
-    found = (
+    anchors = (
         Judgment.everything.filter(run__study=study)
         .exclude(anchor="")
         .exclude(state__in=Judgment.OPEN)
         .select_related("run__judge", "item")
         .order_by("run__judge__name", "run__key", "item__key", "-anchor", "sample")
     )
-    for anchor in found.iterator(chunk_size=2_000):
+    for anchor in anchors.iterator(chunk_size=2_000):
         yield {
             "judge": anchor.run.judge.name,
             "run": anchor.run.key,

@@ -142,8 +142,8 @@ class OwnSides:
             sides = own_sides(pair, own)
             if len(sides) == 1:
                 side[at] = CODE[sides[0]]
-                found = own_source(pair[CODE[sides[0]]], own)
-                sources.add(" ".join(found or ()))
+                source = own_source(pair[CODE[sides[0]]], own)
+                sources.add(" ".join(source or ()))
         return cls(side, tuple(sorted(sources)))
 
 
@@ -195,8 +195,8 @@ class ProbedRun:
     def fed(self) -> list[Any]:
         """Its identity in the hash of a report's inputs."""
         run = self.run
-        made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
-        return [run.run, run.judge, run.setting, run.features, self.name, *made]
+        conditions = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
+        return [run.run, run.judge, run.setting, run.features, self.name, *conditions]
 
 
 def probed(row: JudgeRun, run: RunData, items: Sequence[ItemData], makers: Makers) -> ProbedRun:
@@ -209,10 +209,14 @@ def probed(row: JudgeRun, run: RunData, items: Sequence[ItemData], makers: Maker
     has_target = probe is not None and probe.has_target
     target = np.full(len(rows), MISSING, dtype=np.int8)
     if has_target:
-        shown = ("r1", "r2")
+        sides_first = ("r1", "r2")
         pairs = zip(rows.item.tolist(), rows.shown_first.tolist(), strict=True)
         target[:] = [
-            CODE[target_of(choice.rule, seed=row.seed, item=items[i].key, shown_first=shown[first])]
+            CODE[
+                target_of(
+                    choice.rule, seed=row.seed, item=items[i].key, shown_first=sides_first[first]
+                )
+            ]
             for i, first in pairs
         ]
     return ProbedRun(

@@ -51,7 +51,7 @@ _HEAD_BYTES, _END_BYTES = 19, 2
 
 def number_columns(rows: QuerySet[Any], *columns: str | Expression) -> tuple[Index, ...]:
     """Columns of `rows`, in any order; all values are whole numbers and never NULL."""
-    numbers = rows.order_by().values_list(*(Cast(each, BigIntegerField()) for each in columns))
+    numbers = rows.order_by().values_list(*(Cast(column, BigIntegerField()) for column in columns))
     if connection.vendor == "postgresql":
         # A row is its number of columns, then each column's length and value.
         row = np.dtype([("n", ">i2"), ("columns", [("n", ">i4"), ("value", ">i8")], len(columns))])
@@ -73,7 +73,7 @@ def places_of(ids: Index, position: Mapping[int, int]) -> Index:
         return np.full(ids.size, MISSING)
     known = np.array(sorted(position))
     at = np.minimum(np.searchsorted(known, ids), known.size - 1)
-    places = np.array([position[each] for each in known.tolist()])
+    places = np.array([position[item] for item in known.tolist()])
     return np.where(known[at] == ids, places[at], MISSING)
 
 
@@ -114,13 +114,15 @@ def answers_of(
     """
     people = Annotator.objects.filter(study=study)
     if then is not None:
-        found = then.answers(are_excluded=are_excluded)
+        answers = then.answers(are_excluded=are_excluded)
     else:
-        found = Annotation.objects.filter(assignment__annotator__study=study, standing__in=COUNTED)
+        answers = Annotation.objects.filter(
+            assignment__annotator__study=study, standing__in=COUNTED
+        )
         if are_excluded is not None:
-            found = found.filter(assignment__annotator__excluded_at__isnull=not are_excluded)
+            answers = answers.filter(assignment__annotator__excluded_at__isnull=not are_excluded)
             people = people.filter(excluded_at__isnull=not are_excluded)
-    earlier = then.earlier(found) if then is not None else {}
+    earlier = then.earlier(answers) if then is not None else {}
     names = (
         "assignment__item",
         "assignment__annotator",
@@ -130,7 +132,7 @@ def answers_of(
         _MILLISECONDS,
         "assignment__position",
     )
-    pairs = found.filter(ranking__isnull=True)
+    pairs = answers.filter(ranking__isnull=True)
     columns = number_columns(pairs.exclude(pk__in=earlier), *names)
     if earlier:
         rows = np.array(
@@ -150,7 +152,7 @@ def answers_of(
         )
         columns = tuple(map(np.append, columns, rows.reshape(-1, len(columns)).T))
     if study.shows_whole_sets:
-        ranked = np.array(list(_each_pair(study, found, earlier)), dtype=np.int64)
+        ranked = np.array(list(_each_pair(study, answers, earlier)), dtype=np.int64)
         columns = tuple(map(np.append, columns, ranked.reshape(-1, len(columns)).T))
     place = places_of(columns[0], position)
     # Checks and practice are not items of a report.
@@ -207,14 +209,14 @@ def _or_missing(value: int | None) -> int:
 
 
 def _each_pair(
-    study: Study, found: QuerySet[Annotation], earlier: Mapping[int, AnnotationRevision]
+    study: Study, answers: QuerySet[Annotation], earlier: Mapping[int, AnnotationRevision]
 ) -> Iterator[tuple[int, ...]]:
     """Turn each ranking of a set into one answer per pair, with its time only once.
 
     `earlier` are revisions that take the place of answers, by their ids.
     """
     pairs = SetPairs(study)
-    rows = found.filter(ranking__isnull=False).values_list(
+    rows = answers.filter(ranking__isnull=False).values_list(
         "assignment__item",
         "assignment__annotator",
         Coalesce("certainty", MISSING),
@@ -226,18 +228,18 @@ def _each_pair(
     for item, rater, certainty, milliseconds, place, ranking, pk in rows:
         if before := earlier.get(pk):
             ranking, certainty = before.ranking or ranking, _or_missing(before.certainty)
-        for each in pairs.answers(item, ranking):
-            own = milliseconds if each.is_own else MISSING
-            choice, first = CODE[each.choice], CODE[each.shown_first]
-            yield each.item, rater, choice, certainty, first, own, place
+        for answer in pairs.answers(item, ranking):
+            own = milliseconds if answer.is_own else MISSING
+            choice, first = CODE[answer.choice], CODE[answer.shown_first]
+            yield answer.item, rater, choice, certainty, first, own, place
 
 
 def attention_of(
     study: Study, raters: tuple[str, ...], then: StudyThen | None
 ) -> tuple[tuple[int, int], ...]:
     """Attention checks that each rater has seen and failed, now or by an earlier moment."""
-    found = Annotation.objects if then is None else then.given()
-    checks = found.filter(assignment__annotator__study=study, standing=Annotation.Standing.CHECK)
+    answers = Annotation.objects if then is None else then.given()
+    checks = answers.filter(assignment__annotator__study=study, standing=Annotation.Standing.CHECK)
     earlier = {} if then is None else then.earlier(checks)
     rows = checks.values_list(
         "assignment__annotator__pseudonym", "pk", "choice", "assignment__item__check_answer"
@@ -267,8 +269,8 @@ def flagged_of(
         for pk, pseudonym in people.values_list("pk", "pseudonym")
         if "machine" in quality.get(pk, NOTHING).rules
     }
-    found = tuple(rater in names for rater in raters)
-    return found if any(found) else ()
+    flagged = tuple(rater in names for rater in raters)
+    return flagged if any(flagged) else ()
 
 
 def people_by_state(study: Study, then: StudyThen | None) -> Mapping[str, int]:
@@ -285,7 +287,10 @@ def promised_of(study: Study, then: StudyThen | None) -> Mapping[tuple[str, int,
     if then is not None:
         completed = {pk for pk, state in then.states.items() if state == Annotator.State.COMPLETED}
     counts = promised([study], completed)[study.pk]
-    return {(each.currency, each.reward, each.minutes): counts[each] for each in sorted(counts)}
+    return {
+        (promise.currency, promise.reward, promise.minutes): counts[promise]
+        for promise in sorted(counts)
+    }
 
 
 def quotas_of(study: Study) -> tuple[tuple[str, int, int], ...]:
@@ -322,8 +327,8 @@ def not_counted(
         assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
     )
     # Two statements that each find few answers, instead of one that reads them all.
-    found = of_study.filter(standing__in=_NOT_COUNTED).values_list("standing")
-    counts = dict(found.annotate(n=Count("pk")).order_by("standing"))
+    standings = of_study.filter(standing__in=_NOT_COUNTED).values_list("standing")
+    counts = dict(standings.annotate(n=Count("pk")).order_by("standing"))
     return {str(name): counts.get(name, 0) for name in _NOT_COUNTED} | {
         "excluded": of_study.filter(excluded).count() if excluded_people else 0,
         "excluded_people": excluded_people,
@@ -340,14 +345,14 @@ _NOT_COUNTED = (
 def _not_counted_then(then: StudyThen, excluded_people: int) -> Mapping[str, int]:
     """As `not_counted`; answers that were withdrawn since are nowhere."""
     items = then.items().values("pk")
-    given = then.given().filter(assignment__item__in=items).order_by()
+    answers = then.given().filter(assignment__item__in=items).order_by()
     withdrew = Annotation.objects.filter(
         assignment__annotator__study=then.study,
         assignment__item__in=items,
         created_at__lte=then.at,
         standing=Annotation.Standing.WITHDRAWN,
     ).exclude(standings__created_at__gt=then.at)
-    counts = dict(given.values_list("standing_then").annotate(n=Count("pk")))
+    counts = dict(answers.values_list("standing_then").annotate(n=Count("pk")))
     excluded = then.answers(are_excluded=True).filter(assignment__item__in=items)
     counts[Annotation.Standing.WITHDRAWN] = withdrew.count()
     return {str(name): counts.get(name, 0) for name in _NOT_COUNTED} | {
@@ -380,15 +385,15 @@ def exclusions_of(study: Study, then: StudyThen | None = None) -> tuple[Exclusio
     )
     return tuple(
         Exclusion(
-            rater=each.pseudonym,
-            reason=each.exclusion_reason,
-            on=f"{each.excluded_at:%Y-%m-%d}",
-            by=users.get(each.pk) or "",
-            answers=counts.get(each.pk, 0),
-            after_report=first is not None and first < each.excluded_at,
+            rater=person.pseudonym,
+            reason=person.exclusion_reason,
+            on=f"{person.excluded_at:%Y-%m-%d}",
+            by=users.get(person.pk) or "",
+            answers=counts.get(person.pk, 0),
+            after_report=first is not None and first < person.excluded_at,
         )
-        for each in sorted(people, key=lambda each: each.pseudonym)
-        if each.excluded_at is not None
+        for person in sorted(people, key=lambda person: person.pseudonym)
+        if person.excluded_at is not None
     )
 
 
@@ -412,32 +417,32 @@ def _exclusions_then(study: Study, then: StudyThen) -> Iterator[Exclusion]:
 
 
 def _by_person(answers: QuerySet[Annotation]) -> dict[int, int]:
-    found = answers.order_by().values_list("assignment__annotator")
-    return dict(found.annotate(n=Count("pk")))
+    people = answers.order_by().values_list("assignment__annotator")
+    return dict(people.annotate(n=Count("pk")))
 
 
 def left_out_of(study: Study, then: StudyThen | None) -> tuple[LeftOutItem, ...]:
     """The items that were taken out of the analysis, by key; `then`, those out at a moment."""
     if then is None:
         items = Item.everything.filter(study=study, split=Item.Split.LEFT_OUT)
-        given = Q(assignments__annotation__isnull=False) & ~Q(
+        answered = Q(assignments__annotation__isnull=False) & ~Q(
             assignments__annotation__standing=Annotation.Standing.WITHDRAWN
         )
     else:
         items = Item.everything.filter(study=study, key__in=then.taken_out)
-        given = Q(assignments__annotation__in=then.given().values("pk"))
-    counted = items.annotate(n=Count("assignments", filter=given)).order_by()
-    found = sorted(counted.values_list("key", "left_out_reason", "n"))
-    if not found:
+        answered = Q(assignments__annotation__in=then.given().values("pk"))
+    counted = items.annotate(n=Count("assignments", filter=answered)).order_by()
+    rows = sorted(counted.values_list("key", "left_out_reason", "n"))
+    if not rows:
         return ()
     first = first_report_of(study)
     log = study.log.filter(event=TAKEN_OUT).order_by("pk").select_related("user")
     now = {entry.detail["item"]: entry for entry in log}
-    made: Mapping[str, StudyLog | None] = now if then is None else then.taken_out
+    entries: Mapping[str, StudyLog | None] = now if then is None else then.taken_out
     out = []
-    for key, reason, answers in found:
+    for key, reason, answers in rows:
         # Imported as taken out: when and by whom is not known here.
-        entry = made.get(key)
+        entry = entries.get(key)
         if entry is None:
             out.append(LeftOutItem(key, reason, "", "", answers, False))
             continue
@@ -452,5 +457,5 @@ def first_report_of(study: Study) -> datetime | None:
     """When the first report of the study was requested, on a page or by command."""
     built = Report.objects.filter(study=study, state=Report.State.DONE)
     written = study.log.filter(event=REPORT_WRITTEN)
-    firsts = [found.aggregate(at=Min("created_at"))["at"] for found in (built, written)]
+    firsts = [reports.aggregate(at=Min("created_at"))["at"] for reports in (built, written)]
     return min(filter(None, firsts), default=None)

@@ -108,11 +108,13 @@ def runs_of(
     costs = _costs(numbers, Q() if then is None else Q(sent_at__lte=then.at))
     runs = dict[str, RunData]()
     # A run that was only tested and never started is not a judge of the study.
-    found = [run for run in stored if run.pk in judgments and not run.probe_first]
-    conditions = conditions_of(found)
-    tasks = tasks_of(study) if found else []
-    shown = list(feature_keys(study).values()) if any(run.feature_keys for run in found) else []
-    for run in found:
+    asked_runs = [run for run in stored if run.pk in judgments and not run.probe_first]
+    conditions = conditions_of(asked_runs)
+    tasks = tasks_of(study) if asked_runs else []
+    features = (
+        list(feature_keys(study).values()) if any(run.feature_keys for run in asked_runs) else []
+    )
+    for run in asked_runs:
         run.study = study  # saves a query per run
         rows, snapshots, read_leniently, strictly = judgments[run.pk]
         under, shows = conditions[run.pk], framing(run.framing).shows_profile
@@ -140,18 +142,20 @@ def runs_of(
             judgments=rows,
             read_leniently=read_leniently,
             strictly=strictly,
-            sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
+            sent=tuple(
+                asdict(condition) | {"differs": list(condition.differs)} for condition in under.sent
+            ),
             reported=tuple(_version_records(under.reported)),
             conditions=(
                 *under.sentences,
-                *_not_shown(keys, shown),
+                *_not_shown(keys, features),
             ),
             wording=run.wording.reference if run.wording else "",
             wording_sha256=run.wording.sha256 if run.wording else "",
             framing=run.framing,
         )
-    judging = [runs[run.key] for run in found if not run.bias_probe]
-    probes = _probed(study, found, runs, items)
+    judging = [runs[run.key] for run in asked_runs if not run.bias_probe]
+    probes = _probed(study, asked_runs, runs, items)
     return tuple(sorted(judging, key=_in_order)), probes, len(every) - len(stored)
 
 
@@ -160,14 +164,14 @@ def _version_records(versions: Sequence[Reported]) -> Iterator[dict[str, Any]]:
 
     With a single version times are useless, and would make reports of the same replies differ.
     """
-    for each in versions:
+    for one in versions:
         version: dict[str, Any] = {
-            "judgments": each.judgments,
-            "model": each.model,
-            "fingerprint": each.fingerprint,
+            "judgments": one.judgments,
+            "model": one.model,
+            "fingerprint": one.fingerprint,
         }
         if len(versions) > 1:
-            version["first"], version["last"] = each.minutes
+            version["first"], version["last"] = one.minutes
         yield version
 
 
@@ -179,21 +183,24 @@ def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Itera
 
 
 def _probed(
-    study: Study, found: Sequence[JudgeRun], runs: Mapping[str, RunData], items: Sequence[ItemData]
+    study: Study,
+    asked_runs: Sequence[JudgeRun],
+    runs: Mapping[str, RunData],
+    items: Sequence[ItemData],
 ) -> tuple[ProbedRun, ...]:
     makers: Makers = ()
-    if any(probe_choice(run.bias_probe).asks_own for run in found):
+    if any(probe_choice(run.bias_probe).asks_own for run in asked_runs):
         rows = ItemRow.everything.filter(study=study)
         known = {
             key: pair
             for key, *pair in rows.values_list("key", "r1__generated_by", "r2__generated_by")
         }
         makers = [(known[item.key][0], known[item.key][1]) for item in items]
-    every = [probed(run, runs[run.key], items, makers) for run in found]
-    asked = {each.asked_as for each in every if each.name}
-    taking_part = [each for each in every if each.asked_as in asked]
+    every = [probed(run, runs[run.key], items, makers) for run in asked_runs]
+    asked = {run.asked_as for run in every if run.name}
+    taking_part = [run for run in every if run.asked_as in asked]
     return tuple(
-        sorted(taking_part, key=lambda each: (*_in_order(each.run)[:-1], each.name, each.run.run))
+        sorted(taking_part, key=lambda run: (*_in_order(run.run)[:-1], run.name, run.run.run))
     )
 
 
@@ -209,8 +216,11 @@ def _prompt(study: Study, run: JudgeRun, tasks: Sequence[str]) -> Prompt:
     if not (prompts := words.get("prompts")):
         return Prompt(None, None, run.prompt_hash)
     persona = run.feature_keys != [] and framing(run.framing).shows_profile
-    shown = min(prompts, key=lambda each: (each["task"] != study.task, each["persona"] != persona))
-    return Prompt(shown["template"], shown["sha256"], run.prompt_hash, words)
+    prompt = min(
+        prompts,
+        key=lambda candidate: (candidate["task"] != study.task, candidate["persona"] != persona),
+    )
+    return Prompt(prompt["template"], prompt["sha256"], run.prompt_hash, words)
 
 
 class _Stored(NamedTuple):
@@ -244,8 +254,8 @@ def _judgments(
     for pk, state, stored, details in more.order_by().values_list(
         "pk", "state", "probabilities", "details"
     ):
-        if given := stored if state == Judgment.State.DONE else None:
-            probabilities[pk] = [float(given.get(option, 0)) for option in CHOICES]
+        if shares := stored if state == Judgment.State.DONE else None:
+            probabilities[pk] = [float(shares.get(option, 0)) for option in CHOICES]
         if (code := (details or {}).get("read")) is not None:
             codes[pk] = code
     snapshots = _snapshots(judgments)
@@ -261,10 +271,10 @@ def _judgments(
 
 def _snapshots(judgments: QuerySet[Judgment]) -> Mapping[int, set[str]]:
     named = judgments.filter(item__split=ItemRow.Split.MAIN).exclude(model_snapshot="")
-    found: dict[int, set[str]] = defaultdict(set)
+    snapshots: dict[int, set[str]] = defaultdict(set)
     for run, snapshot in named.order_by().values_list("run", "model_snapshot").distinct():
-        found[run].add(snapshot)
-    return found
+        snapshots[run].add(snapshot)
+    return snapshots
 
 
 def _rows_by_run(
@@ -290,9 +300,9 @@ def _rows_by_run(
         late = np.isin(pk, open_then)
         choice[late] = certainty[late] = MISSING
         state[late], replies[late] = Judgment.State.values.index(Judgment.State.PENDING), 0
-    for each in np.unique(run[run != MISSING]).tolist():
-        own = run == each
-        yield each, _Stored(*(column[own] for column in (pk, place, *others)))
+    for one_run in np.unique(run[run != MISSING]).tolist():
+        own = run == one_run
+        yield one_run, _Stored(*(column[own] for column in (pk, place, *others)))
 
 
 def _read_leniently(
@@ -314,7 +324,7 @@ def _read_leniently(
         state=_changed(rows.state, answers, unparseable),
     )
     own = {
-        pk: given for pk, given in probabilities.items() if codes.get(pk, CERTAINTY) == CERTAINTY
+        pk: shares for pk, shares in probabilities.items() if codes.get(pk, CERTAINTY) == CERTAINTY
     }
     return dict(sorted(Counter(read).items())), _as_arrays(strictly, own)
 
@@ -326,10 +336,10 @@ def _changed(column: Index, where: Index, value: int) -> Index:
 
 
 def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgments:
-    given = np.full((rows.pk.size, len(CHOICES)), np.nan)
+    shares = np.full((rows.pk.size, len(CHOICES)), np.nan)
     stated = np.flatnonzero(np.isin(rows.pk, list(probabilities)))
     if stated.size:
-        given[stated] = [probabilities[pk] for pk in rows.pk[stated].tolist()]
+        shares[stated] = [probabilities[pk] for pk in rows.pk[stated].tolist()]
     states = ["open" if state in Judgment.OPEN else state for state in Judgment.State.values]
     return Judgments.from_columns(
         rows.item,
@@ -339,7 +349,7 @@ def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgm
         or_nan(rows.certainty),
         np.array(states)[rows.state],
         rows.replies,
-        given,
+        shares,
     )
 
 
@@ -349,7 +359,7 @@ def _costs(runs: Sequence[int], among: Q) -> dict[int, tuple[RunMoney, date]]:
     Costs of judgments that were removed later still count.
     """
     parameters = dict(JudgeRun.objects.filter(pk__in=runs).values_list("pk", "parameters"))
-    removed = {run: found.get(REMOVED, {}).get("nano", 0) for run, found in parameters.items()}
+    removed = {run: values.get(REMOVED, {}).get("nano", 0) for run, values in parameters.items()}
     replied = Q(outcome=Attempt.Outcome.REPLIED)
     sums = (
         Attempt.objects.filter(among, judgment__run__in=runs)

@@ -285,8 +285,8 @@ def probability_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Share
     rows = run.judgments
     total = rows.probabilities.sum(axis=1)
     known = np.isfinite(total) & (total > 0)
-    given = rows.probabilities[known] / total[known, None]
-    shares, _ = _over_orders(given, rows.item[known], rows.shown_first[known], len(data.items))
+    readings = rows.probabilities[known] / total[known, None]
+    shares, _ = _over_orders(readings, rows.item[known], rows.shown_first[known], len(data.items))
     return Shares(shares, np.zeros(len(data.items)))
 
 
@@ -294,9 +294,9 @@ def reading_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
     """The shares of a run's readings, with equal weight for each order; NaN below two readings."""
     rows = run.judgments
     valid = rows.choice >= 0
-    given = np.eye(len(CHOICES))[rows.choice[valid]]
+    readings = np.eye(len(CHOICES))[rows.choice[valid]]
     item, first = rows.item[valid], rows.shown_first[valid]
-    shares, noise = _over_orders(given, item, first, len(data.items))
+    shares, noise = _over_orders(readings, item, first, len(data.items))
     once = np.bincount(item, minlength=len(data.items)) < 2
     return Shares(np.where(once[:, None], np.nan, shares), np.where(once, np.nan, noise))
 
@@ -310,7 +310,7 @@ def answer_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
 
 
 def _over_orders(
-    given: Floats, item: Index, shown_first: Codes, n_items: int
+    readings: Floats, item: Index, shown_first: Codes, n_items: int
 ) -> tuple[Floats, Floats]:
     """The mean within each order, then over orders, and its noise as in `Shares`."""
     total, noise = np.zeros((n_items, len(CHOICES))), np.zeros(n_items)
@@ -319,7 +319,7 @@ def _over_orders(
         here = shown_first == first
         n = np.bincount(item[here], minlength=n_items)
         sums = np.zeros((n_items, len(CHOICES)))
-        np.add.at(sums, item[here], given[here])
+        np.add.at(sums, item[here], readings[here])
         mean = sums / np.maximum(n, 1)[:, None]
         total += mean
         orders += n > 0

@@ -71,10 +71,10 @@ class View:
         if unknown := sorted(content.keys() - cls.__dataclass_fields__.keys()):
             known = ", ".join(cls.__dataclass_fields__)
             raise BadParameters(f"A view has no “{unknown[0]}”. Use one of: {known}.")
-        found: dict[str, Any] = dict(content)
+        values: dict[str, Any] = dict(content)
         for name in (*_LISTS, *_PAIRS, "name", "as_of", "ties"):
-            _check_texts(name, found.get(name, getattr(cls(), name)))
-        view = cls(**found)
+            _check_texts(name, values.get(name, getattr(cls(), name)))
+        view = cls(**values)
         if view.ties not in TIES:
             raise BadParameters(f"ties is “{view.ties}”. Use one of: {', '.join(TIES)}.")
         if view.threshold is not None and (
@@ -92,21 +92,21 @@ class View:
     def moment(self) -> datetime:
         """The moment of `as_of`. Raises `BadParameters`."""
         try:
-            found = datetime.fromisoformat(self.as_of)
+            moment = datetime.fromisoformat(self.as_of)
         except ValueError:
             raise BadParameters(
                 f"“{self.as_of}” is not a moment. Write it as 2026-11-27T14:30 (UTC)."
             ) from None
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
     @property
     def content(self) -> dict[str, Any]:
         """The view as JSON, without what it does not change."""
         usual = asdict(View())
-        found = asdict(self)
+        changes = asdict(self)
         return {
             name: list(value) if name in _LISTS else value
-            for name, value in found.items()
+            for name, value in changes.items()
             if value != usual[name] and value not in ((), [], {})
         }
 
@@ -152,10 +152,10 @@ AS_IT_IS = View()
 def _check_texts(name: str, value: Any) -> None:
     """Refuse a value of a view that is not text, texts, or texts by key."""
     if name in _LISTS:
-        good = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+        good = isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
         size, shape = len(value) if good else 0, "a list of texts"
     elif name in _PAIRS:
-        good = isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values())
+        good = isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
         size, shape = len(value) if good else 0, "an object with texts"
     else:
         good, size, shape = isinstance(value, str) and len(value) <= _LONGEST, 0, "a short text"
@@ -200,14 +200,14 @@ class StudyThen:
     def items(self) -> QuerySet[Item]:
         """The items that counted."""
         splits = (Item.Split.MAIN, Item.Split.LEFT_OUT)
-        found = Item.everything.filter(study=self.study, created_at__lte=self.at, split__in=splits)
-        return found.exclude(key__in=self.taken_out)
+        items = Item.everything.filter(study=self.study, created_at__lte=self.at, split__in=splits)
+        return items.exclude(key__in=self.taken_out)
 
     @cached_property
     def excluded(self) -> Mapping[int, AnnotatorEvent]:
         """The exclusions that held, by the annotator's id."""
-        found = self._last("excluded", "included")
-        return {pk: event for pk, event in found.items() if event.event == "excluded"}
+        events = self._last("excluded", "included")
+        return {pk: event for pk, event in events.items() if event.event == "excluded"}
 
     @cached_property
     def states(self) -> Mapping[int, str]:
@@ -235,15 +235,15 @@ class StudyThen:
 
     def answers(self, *, are_excluded: bool | None) -> QuerySet[Annotation]:
         """The answers that counted: of excluded people, all others, or, with None, everybody."""
-        found = self.given().filter(standing_then__in=COUNTED)
+        answers = self.given().filter(standing_then__in=COUNTED)
         if are_excluded is None:
-            return found
+            return answers
         excluded = Q(assignment__annotator__in=[*self.excluded])
-        return found.filter(excluded if are_excluded else ~excluded)
+        return answers.filter(excluded if are_excluded else ~excluded)
 
-    def earlier(self, found: QuerySet[Annotation]) -> dict[int, AnnotationRevision]:
+    def earlier(self, answers: QuerySet[Annotation]) -> dict[int, AnnotationRevision]:
         """Of answers that were changed since, the revision that stood then, by the answer's id."""
-        changed = found.filter(revision__gt=1, answered_at__gt=self.at)
+        changed = answers.filter(revision__gt=1, answered_at__gt=self.at)
         rows = AnnotationRevision.objects.filter(annotation__in=changed, answered_at__lte=self.at)
         return {row.annotation_id: row for row in rows.order_by("number")}
 
@@ -278,8 +278,8 @@ class StudyThen:
 
     def settings(self) -> Mapping[str, Any]:
         """The settings that changed since, with their values then."""
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         since = self.study.log.filter(event=SETTINGS_CHANGED, created_at__gt=self.at)
         for detail in since.order_by("-created_at", "-pk").values_list("detail", flat=True):
-            found |= detail["before"]
-        return found
+            settings |= detail["before"]
+        return settings

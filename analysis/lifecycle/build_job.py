@@ -116,10 +116,10 @@ def write_report(
     )
     on_progress(92, "Drawing the figures.")
     with replaced(out) as draft:
-        made = _write_files(result, dataset, draft, number, added)
-        for each in added:
-            on_progress(96, each.step)
-            each.write(made, draft)
+        report = _write_files(result, dataset, draft, number, added)
+        for files in added:
+            on_progress(96, files.step)
+            files.write(report, draft)
     return result
 
 
@@ -145,8 +145,8 @@ def compute(
         result = build_report(dataset, threshold=threshold, on_progress=on_progress, **fixed)
         slugs = result["study"]["source"].get("pooled_from")
         plans = None if slugs or dataset.plan is None else keeper()
-        if plans and (found := plans.effects(dataset.study.slug, bootstrap=bootstrap)):
-            result["deviations"] = found
+        if plans and (effects := plans.effects(dataset.study.slug, bootstrap=bootstrap)):
+            result["deviations"] = effects
         return result
     own = build_report(
         load_dataset(dataset.study.slug),
@@ -184,7 +184,7 @@ def _write_files(
     """Write report.json, the tables, the page with its figures and rows of items, the citation."""
     failed: list[str] = []
     tables, figures = all_tables(result, failed), all_figures(result, failed)
-    made = MadeReport(result, data, tables, figures, clock.now().date())
+    report = MadeReport(result, data, tables, figures, clock.now().date())
     with (draft / "report.json").open("w", encoding="utf-8") as file:
         file.writelines(json_parts(result))
     write_tables(list(tables.values()), draft / "tables")
@@ -193,15 +193,15 @@ def _write_files(
     write_figures(list(figures.values()), draft / "figures")
     page = render_html(
         result,
-        date=made.date,
+        date=report.date,
         number=number,
         asked_on=asked_on(result["study"]["slug"]),
         tables=tables,
         figures=figures,
         failed=failed,
-        links=[each.links for each in added if each.links],
+        links=[files.links for files in added if files.links],
     )
     (draft / "report.html").write_text(page, encoding="utf-8")
-    (draft / "cite.bib").write_text(bibtex(result, made.date), encoding="utf-8")
+    (draft / "cite.bib").write_text(bibtex(result, report.date), encoding="utf-8")
     (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
-    return made
+    return report

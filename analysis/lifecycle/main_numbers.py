@@ -20,8 +20,8 @@ class ComparedRow:
 
 def main_numbers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparedRow]:
     """How two reports were made and what they found, as rows of text."""
-    made = compare_settings(before, after)
-    kept = [row for row in made if row.label not in ("Hash of the inputs", "Software version")]
+    settings = compare_settings(before, after)
+    kept = [row for row in settings if row.label not in ("Hash of the inputs", "Software version")]
     return [*kept, *compare_results(before, after)]
 
 
@@ -88,8 +88,8 @@ def _in_general(side: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _share(cell: Mapping[str, Any]) -> str:
-    shown = read(cell, "share")
-    return " ".join((shown.text, *shown.below))
+    cells = read(cell, "share")
+    return " ".join((cells.text, *cells.below))
 
 
 def _text(value: Any, kind: CellKind) -> str:

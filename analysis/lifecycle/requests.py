@@ -87,8 +87,8 @@ def delete_report(*, report_id: int, user: User) -> None:
     """
     report = Report.objects.select_related("study").get(pk=report_id)
     lock_study(report.study_id)
-    for each in GIVEN_OUT:
-        each.end(report, user)
+    for given_out in GIVEN_OUT:
+        given_out.end(report, user)
     view = report.view | {PEOPLE: []} if PEOPLE in report.view else report.view
     changed = Report.objects.filter(pk=report_id, state=Report.State.DONE).update(
         state=Report.State.GONE,
@@ -143,7 +143,7 @@ def run_keys(study: Study, named: Iterable[str]) -> list[str]:
     Raises `BadParameters` if the study has no such run.
     """
     runs, names = runs_to_compare(study), run_names_in(study)
-    found: dict[str, None] = {}
+    chosen: dict[str, None] = {}
     for name in named:
         keys = [run.key for run in runs if name in (names[run.key], run.key, run.public_id)]
         keys = keys or [run.key for run in runs if run.judge.name == name]
@@ -152,8 +152,8 @@ def run_keys(study: Study, named: Iterable[str]) -> list[str]:
                 f"The study has no run “{name}”. Use one of: "
                 f"{', '.join(sorted(names.values())) or 'none yet'}."
             )
-        found |= dict.fromkeys(keys)
-    return [*found]
+        chosen |= dict.fromkeys(keys)
+    return [*chosen]
 
 
 _WHERE: Mapping[str, str] = {

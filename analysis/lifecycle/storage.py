@@ -71,8 +71,8 @@ class Registered:
 
 def registered(study: Study) -> Registered:
     """Read the values for pages and defaults. Only building a report checks the seal."""
-    found = keeper()
-    fixed: Mapping[str, Any] = found.content(study) if found else {}
+    plans = keeper()
+    fixed: Mapping[str, Any] = plans.content(study) if plans else {}
     return Registered(
         threshold=fixed.get("threshold", study.certainty_threshold),
         margin=fixed.get("margin", study.equivalence_margin),
@@ -167,7 +167,7 @@ _OF_REPORT = (
 
 def files_of_report() -> list[str]:
     """The names of all files and folders that a report can have."""
-    return [*_OF_REPORT, *(path for each in MORE for path in each.paths)]
+    return [*_OF_REPORT, *(path for files in MORE for path in files.paths)]
 
 
 @contextmanager
@@ -182,11 +182,11 @@ def replaced(out: Path) -> Iterator[Path]:
         yield draft
         out.mkdir(exist_ok=True)
         for name in files_of_report():
-            target, made = out / name, draft / name
+            target, source = out / name, draft / name
             if target.is_dir():
                 shutil.rmtree(target)
-            if made.exists():
-                made.replace(target)
+            if source.exists():
+                source.replace(target)
             else:
                 target.unlink(missing_ok=True)  # of an earlier report
     finally:

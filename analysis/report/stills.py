@@ -42,7 +42,7 @@ _SYMBOLS: Mapping[str, Sequence[Point]] = {
 
 
 class CannotDraw(ValueError):
-    """The plot has a mark that still pictures do not have, or leaves to plotly what they need."""
+    """The plot has a mark that pictures do not have, or leaves to plotly what they need."""
 
 
 def still(plot: PlotJson) -> str:

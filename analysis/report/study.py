@@ -26,7 +26,7 @@ from analysis.stats.core.shared_variance import (
     ANNOTATORS_PER_ANSWER,
     FEW_CLUSTERS,
     FEWEST_ANNOTATORS,
-    Kind,
+    SharedKind,
     Sharing,
     effective_number,
 )
@@ -158,7 +158,8 @@ def shared_by(data: Dataset, votes: Votes) -> SharedClusters:
         items=items,
         judged=items.without(ANNOTATOR),
         answers=Sharing.of(
-            votes.n, {name: Kind.of(rows, codes, votes.n) for name, codes in of_answers.items()}
+            votes.n,
+            {name: SharedKind.of(rows, codes, votes.n) for name, codes in of_answers.items()},
         ),
     )
 

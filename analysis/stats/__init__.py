@@ -206,7 +206,7 @@ from .core.results import (
     seed_of,
 )
 from .core.shared_variance import (
-    Kind,
+    SharedKind,
     Sharing,
     effective_number,
 )
@@ -242,7 +242,6 @@ __all__ = [
     "HighSets",
     "Interval",
     "IntraclassCorrelation",
-    "Kind",
     "LengthPull",
     "MajorityVote",
     "MaxT",
@@ -260,6 +259,7 @@ __all__ = [
     "ReferenceJudge",
     "RiskCoverage",
     "RunNoise",
+    "SharedKind",
     "SharedStereotype",
     "Sharing",
     "SingleOrderBias",

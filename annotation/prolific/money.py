@@ -28,7 +28,7 @@ from annotation.prolific.api import types
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient, connect
 from annotation.prolific.api.transport import NotAllowed, ProlificError
-from annotation.prolific.spending import Need, Spending, spending
+from annotation.prolific.spending import PlacesNeeded, Spending, spending
 from studies.models import Membership, Study
 from studies.money import format_money, major_units
 from studies.selectors import studies_for
@@ -257,7 +257,7 @@ def _spending_on(payment: BonusPayment, client: ProlificClient) -> Spending:
         row.study,
         payment.total,
         row.paid_in,
-        Need(0, f"The study owes these bonuses: {owed}."),
+        PlacesNeeded(0, f"The study owes these bonuses: {owed}."),
         workspace=((where or {}).get("id", ""), (where or {}).get("title", "")),
     )
 

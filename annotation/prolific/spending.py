@@ -19,7 +19,7 @@ from studies.money import format_money, major_units
 
 
 @dataclass(frozen=True)
-class Need:
+class PlacesNeeded:
     """How many more people a study needs on Prolific, and why, in a sentence."""
 
     people: int
@@ -40,7 +40,7 @@ class Spending:
 
     amount: int
     currency: str
-    need: Need
+    need: PlacesNeeded
     people: int = 0
     spent: int = 0
     balance: int | None = None
@@ -106,7 +106,7 @@ def spending(
     study: Study,
     amount: int,
     currency: str,
-    need: Need,
+    need: PlacesNeeded,
     *,
     people: int = 0,
     spent: int | None = None,

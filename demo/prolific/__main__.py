@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from demo.prolific.server import LAB_TOKEN, TOKEN, SimulatedProlific, start
-from demo.prolific.world import World
+from demo.prolific.world import ProlificWorld
 
 
 def main() -> int:
@@ -24,7 +24,7 @@ def main() -> int:
     )
     parser.add_argument("--state", type=Path, help="a file to remember everything in")
     options = parser.parse_args()
-    world = World(path=options.state, secret=os.environ.get("PROLIFIC_WEBHOOK_SECRET", ""))
+    world = ProlificWorld(path=options.state, secret=os.environ.get("PROLIFIC_WEBHOOK_SECRET", ""))
     simulated = SimulatedProlific(world, token=options.token)
     simulated.add_lab()
     try:

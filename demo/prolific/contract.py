@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from demo.prolific.records import Problem
+from demo.prolific.records import Refusal
 
 REQUIRED, UNKNOWN = "This field is required.", "Unknown field."
 _TABLE: dict[str, Any] = json.loads(
@@ -40,9 +40,9 @@ class Call:
     row: Mapping[str, Any]
 
     def check(self, query: Mapping[str, str], body: Any, *, is_strict: bool) -> None:
-        """Raise `Problem` with every error by name."""
+        """Raise `Refusal` with every error by name."""
         if not isinstance(body, dict):
-            raise Problem(400, "Expected an object.")
+            raise Refusal(400, "Expected an object.")
         given: dict[str, Any] = {**query, **body}
         needed = [*self.row.get("required", ()), *self.row.get("required_too", ())]
         problems = {name: REQUIRED for name in needed if given.get(name) in (None, "")}
@@ -59,7 +59,7 @@ class Call:
                     if wrong := read(known[name], value):
                         problems[name] = wrong
         if problems:
-            raise Problem(400, {name: [words] for name, words in sorted(problems.items())})
+            raise Refusal(400, {name: [words] for name, words in sorted(problems.items())})
 
 
 CONTRACT: dict[tuple[str, str], Call] = {

@@ -20,7 +20,7 @@ AFTERWARDS = {"slow", "dropped_after", "malformed", "empty"}
 
 
 @dataclass
-class Fault:
+class RequestFault:
     """The fault for the next `times` requests of this method whose path matches."""
 
     method: str
@@ -30,18 +30,18 @@ class Fault:
     seconds: float = 1.0
 
 
-class Faults:
+class RequestFaults:
     """The requested faults, each for a number of requests."""
 
     def __init__(self) -> None:
-        self._ordered: list[Fault] = []
+        self._ordered: list[RequestFault] = []
 
-    def order(self, fault: Fault) -> None:
+    def order(self, fault: RequestFault) -> None:
         if fault.name not in FAULTS:
             raise ValueError(f"fault must be one of {', '.join(FAULTS)}")
         self._ordered.append(fault)
 
-    def take(self, method: str, path: str) -> Fault | None:
+    def take(self, method: str, path: str) -> RequestFault | None:
         for fault in self._ordered:
             if fault.method in ("*", method) and fault.path in path:
                 fault.times -= 1

@@ -17,7 +17,7 @@ from demo.prolific.records import (
     Behaviour,
     Delivery,
     Hook,
-    Problem,
+    Refusal,
     Submission,
     new_id,
     signature,
@@ -109,15 +109,15 @@ class Memory:
         """Refuse a workspace or project that the token cannot access."""
         known = {row["id"] for row in self.workspaces}
         if given.get("workspace_id") and given["workspace_id"] not in known:
-            raise Problem(400, {"workspace_id": ["You have no access to this workspace."]})
+            raise Refusal(400, {"workspace_id": ["You have no access to this workspace."]})
         for name in ("project", "project_id"):
             if given.get(name) and given[name] not in self.all_projects():
-                raise Problem(400, {name: ["You have no access to this project."]})
+                raise Refusal(400, {name: ["You have no access to this project."]})
 
     def projects_of(self, workspace: str) -> list[dict[str, Any]]:
         """A workspace's projects, in the order of their creation."""
         if workspace not in {row["id"] for row in self.workspaces}:
-            raise Problem(404, "Not found.")
+            raise Refusal(404, "Not found.")
         if not any(row["workspace"] == workspace for row in self.projects.values()):
             self.add_project(workspace, "Project")
         return [row for row in self.projects.values() if row["workspace"] == workspace]
@@ -203,7 +203,7 @@ class Memory:
     def subscribe(self, body: dict[str, Any]) -> Hook:
         workspace = body.get("workspace_id", WORKSPACE)
         if not self.hook_secrets.get(workspace):
-            raise Problem(400, "Make a secret first.")
+            raise Refusal(400, "Make a secret first.")
         hook = Hook(new_id(), body["event_type"], body["target_url"], new_id())
         self.hooks[hook.id] = hook
         self.hook_workspaces[hook.id] = workspace
@@ -211,13 +211,13 @@ class Memory:
 
     def hook_of(self, hook_id: str) -> Hook:
         if hook_id not in self.hooks:
-            raise Problem(404, "Not found.")
+            raise Refusal(404, "Not found.")
         return self.hooks[hook_id]
 
     def confirm(self, hook_id: str, secret: str) -> Hook:
         hook = self.hook_of(hook_id)
         if hook.secret != secret:
-            raise Problem(400, "Wrong secret.")
+            raise Refusal(400, "Wrong secret.")
         hook.confirmed = True
         return hook
 

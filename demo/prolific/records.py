@@ -183,7 +183,7 @@ REJECTION_CATEGORIES = (
 HOLDING = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"}
 
 
-class Problem(Exception):
+class Refusal(Exception):
     """An error answer."""
 
     def __init__(self, status: int, detail: Any) -> None:

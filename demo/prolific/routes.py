@@ -2,53 +2,53 @@
 
 from typing import Any
 
-from demo.prolific.records import FILTERS, RESEARCHER, Problem, new_id
-from demo.prolific.routing import Platform, Query, Reply, page_of, route, slice_of
+from demo.prolific.records import FILTERS, RESEARCHER, Refusal, new_id
+from demo.prolific.routing import Platform, Query, RoutedReply, page_of, route, slice_of
 
 
 @route("GET", "users/me/")
-def _me(platform: Platform, query: Query) -> Reply:
+def _me(platform: Platform, query: Query) -> RoutedReply:
     """The account, without its money: every workspace has its own wallet."""
-    return Reply.of(
+    return RoutedReply.of(
         {"id": RESEARCHER, "email": "simulated@example.org", "name": "Simulated researcher"}
     )
 
 
 @route("GET", "workspaces/")
-def _workspaces(platform: Platform, query: Query) -> Reply:
+def _workspaces(platform: Platform, query: Query) -> RoutedReply:
     rows = platform.world.workspaces
     return slice_of(query, [row for row in rows if row["id"] in query.workspaces])
 
 
 @route("GET", "workspaces/<id>/balance/")
-def _balance(platform: Platform, query: Query) -> Reply:
+def _balance(platform: Platform, query: Query) -> RoutedReply:
     world = platform.world
     (workspace,) = query.ids
     world.projects_of(workspace)
     if not world.behaviour.shows_balance:
-        raise Problem(404, "Not found.")
+        raise Refusal(404, "Not found.")
     held = world.wallet(workspace)
-    return Reply.of(
+    return RoutedReply.of(
         {"currency_code": world.currency, "total_balance": held, "available_balance": held}
     )
 
 
 @route("GET", "workspaces/<id>/projects/")
-def _projects(platform: Platform, query: Query) -> Reply:
+def _projects(platform: Platform, query: Query) -> RoutedReply:
     return slice_of(query, platform.world.projects_of(query.ids[0]))
 
 
 @route("POST", "workspaces/<id>/projects/")
-def _project(platform: Platform, query: Query) -> Reply:
+def _project(platform: Platform, query: Query) -> RoutedReply:
     (workspace,) = query.ids
     platform.world.projects_of(workspace)
     # Without `is_longitudinal` the configuration is not used.
     waves = query.body.get("longitudinal") or {} if query.body.get("is_longitudinal") else None
-    return Reply.of(platform.world.add_project(workspace, query.body["title"], waves), 201)
+    return RoutedReply.of(platform.world.add_project(workspace, query.body["title"], waves), 201)
 
 
 @route("GET", "filters/")
-def _filters(platform: Platform, query: Query) -> Reply:
+def _filters(platform: Platform, query: Query) -> RoutedReply:
     """The list; in a workspace with its studies and groups as choices."""
     world, workspace = platform.world, query.params.get("workspace_id", "")
     own = {
@@ -72,70 +72,72 @@ def _filters(platform: Platform, query: Query) -> Reply:
 
 
 @route("GET", "filters/<id>/distribution/")
-def _distribution(platform: Platform, query: Query) -> Reply:
+def _distribution(platform: Platform, query: Query) -> RoutedReply:
     known = {row["filter_id"]: row for row in FILTERS}
     (group,) = query.ids
     asked = query.params["distribution_filters"].split(",")
     if "custom-group" not in known.get(group, {}).get("tags", ()):
-        raise Problem(400, "Only custom groups have a distribution.")
+        raise Refusal(400, "Only custom groups have a distribution.")
     for name in asked:
         if "allow-distribution" not in known.get(name, {}).get("tags", ()):
-            raise Problem(400, {"distribution_filters": [f"{name} is not supported."]})
+            raise Refusal(400, {"distribution_filters": [f"{name} is not supported."]})
     people = platform.world.behaviour.people // 100
     shown = {name: dict.fromkeys(known[name]["choices"], people) for name in asked}
-    return Reply.of({"distribution": shown})
+    return RoutedReply.of({"distribution": shown})
 
 
 @route("GET", "filter-sets/")
-def _filter_sets(platform: Platform, query: Query) -> Reply:
+def _filter_sets(platform: Platform, query: Query) -> RoutedReply:
     workspace = query.params.get("workspace_id", "")
     sets = platform.world.filter_sets.values()
-    return Reply.of({"results": [row for row in sets if workspace in ("", row["workspace_id"])]})
+    return RoutedReply.of(
+        {"results": [row for row in sets if workspace in ("", row["workspace_id"])]}
+    )
 
 
 @route("GET", "filter-sets/<id>/")
-def _filter_set(platform: Platform, query: Query) -> Reply:
-    return Reply.of(platform.world.filter_set(query.ids[0]))
+def _filter_set(platform: Platform, query: Query) -> RoutedReply:
+    return RoutedReply.of(platform.world.filter_set(query.ids[0]))
 
 
 @route("POST", "eligibility-count/")
-def _eligible(platform: Platform, query: Query) -> Reply:
+def _eligible(platform: Platform, query: Query) -> RoutedReply:
     """Zero stands for fewer than 25 people."""
     count = platform.world.behaviour.people // 3 ** len(query.body["filters"])
-    return Reply.of({"count": count if count >= 25 else 0})
+    return RoutedReply.of({"count": count if count >= 25 else 0})
 
 
 @route("POST", "study-cost-calculator/")
-def _calculate(platform: Platform, query: Query) -> Reply:
+def _calculate(platform: Platform, query: Query) -> RoutedReply:
     body = query.body
-    return Reply.of(
+    return RoutedReply.of(
         {"total_cost": platform.world.total_cost(body["reward"], body["total_available_places"])}
     )
 
 
 @route("GET", "reward-recommendations/")
-def _pay(platform: Platform, query: Query) -> Reply:
+def _pay(platform: Platform, query: Query) -> RoutedReply:
     rates = {"GBP": (600, 900), "USD": (800, 1200)}
     currency = query.params["currency"]
     least, recommended = rates[currency]
     row = {"currency": currency, "min_reward_per_hour": least}
-    return Reply.of([{**row, "recommended_reward_per_hour": recommended}])
+    return RoutedReply.of([{**row, "recommended_reward_per_hour": recommended}])
 
 
 @route("GET", "studies/")
-def _studies(platform: Platform, query: Query) -> Reply:
+def _studies(platform: Platform, query: Query) -> RoutedReply:
     return _studies_of(platform, query, "")
 
 
 @route("GET", "projects/<id>/studies/")
-def _project_studies(platform: Platform, query: Query) -> Reply:
+def _project_studies(platform: Platform, query: Query) -> RoutedReply:
     (project,) = query.ids
     if project not in platform.world.all_projects():
-        raise Problem(404, "Not found.")
+        raise Refusal(404, "Not found.")
     return _studies_of(platform, query, project)
 
 
-def _studies_of(platform: Platform, query: Query, project: str) -> Reply:
+def _studies_of(platform: Platform, query: Query, project: str) -> RoutedReply:
     world = platform.world
     found = [
         one
@@ -147,72 +149,74 @@ def _studies_of(platform: Platform, query: Query, project: str) -> Reply:
 
 
 @route("POST", "studies/")
-def _create(platform: Platform, query: Query) -> Reply:
-    return Reply.of(platform.world.create_study(query.body), 201)
+def _create(platform: Platform, query: Query) -> RoutedReply:
+    return RoutedReply.of(platform.world.create_study(query.body), 201)
 
 
 @route("GET", "studies/<id>/")
-def _study(platform: Platform, query: Query) -> Reply:
+def _study(platform: Platform, query: Query) -> RoutedReply:
     platform.world.settle_approvals()
-    return Reply.of(platform.world.show_study(query.ids[0]))
+    return RoutedReply.of(platform.world.show_study(query.ids[0]))
 
 
 @route("PATCH", "studies/<id>/")
-def _patch(platform: Platform, query: Query) -> Reply:
-    return Reply.of(platform.world.patch_study(query.ids[0], query.body))
+def _patch(platform: Platform, query: Query) -> RoutedReply:
+    return RoutedReply.of(platform.world.patch_study(query.ids[0], query.body))
 
 
 @route("DELETE", "studies/<id>/")
-def _delete(platform: Platform, query: Query) -> Reply:
+def _delete(platform: Platform, query: Query) -> RoutedReply:
     platform.world.delete_study(query.ids[0])
-    return Reply(204)
+    return RoutedReply(204)
 
 
 @route("POST", "studies/<id>/transition/")
-def _transition(platform: Platform, query: Query) -> Reply:
+def _transition(platform: Platform, query: Query) -> RoutedReply:
     body = query.body
-    return Reply.of(
+    return RoutedReply.of(
         platform.world.transition_study(query.ids[0], body["action"], body.get("publish_at", ""))
     )
 
 
 @route("POST", "researchers/participants/")
-def _test_participant(platform: Platform, query: Query) -> Reply:
-    return Reply.of({"participant_id": platform.world.add_test_participant(query.body)}, 201)
+def _test_participant(platform: Platform, query: Query) -> RoutedReply:
+    return RoutedReply.of({"participant_id": platform.world.add_test_participant(query.body)}, 201)
 
 
 @route("POST", "studies/<id>/test-study")
-def _test_study(platform: Platform, query: Query) -> Reply:
+def _test_study(platform: Platform, query: Query) -> RoutedReply:
     made = platform.world.test_study(query.ids[0])
-    return Reply.of({"study_id": made, "study_url": f"https://app.prolific.com/studies/{made}"})
+    return RoutedReply.of(
+        {"study_id": made, "study_url": f"https://app.prolific.com/studies/{made}"}
+    )
 
 
 @route("GET", "studies/<id>/cost/")
-def _cost(platform: Platform, query: Query) -> Reply:
+def _cost(platform: Platform, query: Query) -> RoutedReply:
     is_projected = query.params.get("is_projected", "").casefold() in ("1", "true", "yes", "t")
-    return Reply.of(platform.world.cost(query.ids[0], is_projected=is_projected))
+    return RoutedReply.of(platform.world.cost(query.ids[0], is_projected=is_projected))
 
 
 @route("POST", "studies/<id>/demographic-export/")
-def _export(platform: Platform, query: Query) -> Reply:
+def _export(platform: Platform, query: Query) -> RoutedReply:
     filters = [chosen["filter_id"] for chosen in query.body.get("filters") or []]
     if filters and platform.world.behaviour.export_filters == "refused":
-        raise Problem(400, {"filters": ["Not available."]})
+        raise Refusal(400, {"filters": ["Not available."]})
     platform.world.note_export(query.ids[0], query.body.get("filters") or [])
     text = platform.world.demographics(query.ids[0], filters)
     if platform.world.behaviour.export == "json":
-        return Reply.of(text)
-    return Reply(200, text.encode(), "text/csv")
+        return RoutedReply.of(text)
+    return RoutedReply(200, text.encode(), "text/csv")
 
 
 @route("GET", "studies/<id>/demographic-export-history/")
-def _exports(platform: Platform, query: Query) -> Reply:
+def _exports(platform: Platform, query: Query) -> RoutedReply:
     used = platform.world.study(query.ids[0]).get("exports", [])
-    return Reply.of({"count": len(used), "filters": used[-1] if used else []})
+    return RoutedReply.of({"count": len(used), "filters": used[-1] if used else []})
 
 
 @route("GET", "participant-groups/")
-def _groups(platform: Platform, query: Query) -> Reply:
+def _groups(platform: Platform, query: Query) -> RoutedReply:
     world, asked = platform.world, query.params
     project = world.all_projects().get(asked.get("project_id", ""), {})
     workspace = asked.get("workspace_id") or project["workspace"]
@@ -228,46 +232,46 @@ def _groups(platform: Platform, query: Query) -> Reply:
 
 
 @route("POST", "participant-groups/")
-def _group(platform: Platform, query: Query) -> Reply:
+def _group(platform: Platform, query: Query) -> RoutedReply:
     group, name = new_id(), query.body["name"]
     world = platform.world
     world.groups[group], world.group_names[group] = set(), name
     world.group_workspaces[group] = query.body.get("workspace_id", "")
-    return Reply.of({"id": group, "name": name}, 201)
+    return RoutedReply.of({"id": group, "name": name}, 201)
 
 
 @route("GET", "participant-groups/<id>/participants/")
-def _members(platform: Platform, query: Query) -> Reply:
+def _members(platform: Platform, query: Query) -> RoutedReply:
     return _memberships(platform, query.ids[0])
 
 
 @route("POST", "participant-groups/<id>/participants/")
-def _add_members(platform: Platform, query: Query) -> Reply:
+def _add_members(platform: Platform, query: Query) -> RoutedReply:
     (group,) = query.ids
     if group in platform.world.groups:
         platform.world.groups[group].update(query.body["participant_ids"])
     return _memberships(platform, group)
 
 
-def _memberships(platform: Platform, group: str) -> Reply:
+def _memberships(platform: Platform, group: str) -> RoutedReply:
     if group not in platform.world.groups:
-        raise Problem(404, "Not found.")
+        raise Refusal(404, "Not found.")
     people = sorted(platform.world.groups[group])
-    return Reply.of({"results": [{"participant_id": one} for one in people]})
+    return RoutedReply.of({"results": [{"participant_id": one} for one in people]})
 
 
 @route("DELETE", "participant-groups/<id>/")
-def _remove_group(platform: Platform, query: Query) -> Reply:
+def _remove_group(platform: Platform, query: Query) -> RoutedReply:
     world, (group,) = platform.world, query.ids
     if group not in world.groups:
-        raise Problem(404, "Not found.")
+        raise Refusal(404, "Not found.")
     for known in (world.groups, world.group_names, world.group_workspaces):
         del known[group]
-    return Reply(204)
+    return RoutedReply(204)
 
 
 @route("GET", "submissions/")
-def _submissions(platform: Platform, query: Query) -> Reply:
+def _submissions(platform: Platform, query: Query) -> RoutedReply:
     world = platform.world
     world.settle_approvals()
     wanted = query.params.get("study")
@@ -282,53 +286,53 @@ def _submissions(platform: Platform, query: Query) -> Reply:
 
 
 @route("GET", "submissions/<id>/")
-def _submission(platform: Platform, query: Query) -> Reply:
+def _submission(platform: Platform, query: Query) -> RoutedReply:
     platform.world.settle_approvals()
-    return Reply.of(platform.world.detail(platform.world.submission_of(query.ids[0])))
+    return RoutedReply.of(platform.world.detail(platform.world.submission_of(query.ids[0])))
 
 
 @route("POST", "submissions/<id>/transition/")
-def _decide(platform: Platform, query: Query) -> Reply:
+def _decide(platform: Platform, query: Query) -> RoutedReply:
     world = platform.world
     if query.body["action"] == "REJECT":
-        return Reply.of(world.detail(world.reject(query.ids[0], query.body)))
+        return RoutedReply.of(world.detail(world.reject(query.ids[0], query.body)))
     if query.body["action"] == "APPROVE":
         submission = world.submission_of(query.ids[0])
         if submission.status not in ("AWAITING REVIEW", "APPROVED"):
-            raise Problem(400, f"The submission is {submission.status}.")
+            raise Refusal(400, f"The submission is {submission.status}.")
         world.approve([submission.id])
         world.settle_approvals()
-        return Reply.of(world.detail(submission))
-    raise Problem(400, "Unknown action.")
+        return RoutedReply.of(world.detail(submission))
+    raise Refusal(400, "Unknown action.")
 
 
 @route("POST", "submissions/bulk-approve/")
-def _approve(platform: Platform, query: Query) -> Reply:
+def _approve(platform: Platform, query: Query) -> RoutedReply:
     if len(query.body["submission_ids"]) > 1000:
-        raise Problem(400, "At most 1,000.")
+        raise Refusal(400, "At most 1,000.")
     platform.world.approve(query.body["submission_ids"])
-    return Reply.of({"message": "Accepted"})
+    return RoutedReply.of({"message": "Accepted"})
 
 
 @route("POST", "submissions/<id>/request-return/")
-def _request_return(platform: Platform, query: Query) -> Reply:
+def _request_return(platform: Platform, query: Query) -> RoutedReply:
     world = platform.world
-    return Reply.of(world.detail(world.request_return(query.ids[0], query.body)))
+    return RoutedReply.of(world.detail(world.request_return(query.ids[0], query.body)))
 
 
 @route("POST", "submissions/bonus-payments/")
-def _set_up(platform: Platform, query: Query) -> Reply:
-    return Reply.of(platform.world.set_up_bonuses(query.body), 201)
+def _set_up(platform: Platform, query: Query) -> RoutedReply:
+    return RoutedReply.of(platform.world.set_up_bonuses(query.body), 201)
 
 
 @route("POST", "bulk-bonus-payments/<id>/pay/")
-def _pay_bonus(platform: Platform, query: Query) -> Reply:
+def _pay_bonus(platform: Platform, query: Query) -> RoutedReply:
     platform.world.pay_bonuses(query.ids[0])
-    return Reply.of({}, 202)
+    return RoutedReply.of({}, 202)
 
 
 @route("GET", "messages/")
-def _messages(platform: Platform, query: Query) -> Reply:
+def _messages(platform: Platform, query: Query) -> RoutedReply:
     """Messages in both directions; one does not say who received it."""
     who = query.params.get("user_id", "")
     after = query.params.get("created_after", "")
@@ -337,13 +341,13 @@ def _messages(platform: Platform, query: Query) -> Reply:
         for one in platform.world.messages
         if who in ("", one["sender_id"], one["to"]) and one["sent_at"] >= after
     ]
-    return Reply.of({"results": [_shown(one) for one in rows]})
+    return RoutedReply.of({"results": [_shown(one) for one in rows]})
 
 
 @route("GET", "messages/unread/")
-def _unread(platform: Platform, query: Query) -> Reply:
+def _unread(platform: Platform, query: Query) -> RoutedReply:
     rows = [one for one in platform.world.messages if one["to"] == RESEARCHER]
-    return Reply.of({"results": [_shown(one) for one in rows]})
+    return RoutedReply.of({"results": [_shown(one) for one in rows]})
 
 
 def _shown(message: dict[str, Any]) -> dict[str, Any]:
@@ -353,31 +357,31 @@ def _shown(message: dict[str, Any]) -> dict[str, Any]:
 
 
 @route("POST", "messages/")
-def _message(platform: Platform, query: Query) -> Reply:
+def _message(platform: Platform, query: Query) -> RoutedReply:
     platform.world.message([query.body["recipient_id"]], query.body)
-    return Reply(204)
+    return RoutedReply(204)
 
 
 @route("POST", "messages/bulk/")
-def _message_many(platform: Platform, query: Query) -> Reply:
+def _message_many(platform: Platform, query: Query) -> RoutedReply:
     platform.world.message(query.body["ids"], query.body)
-    return Reply(204)
+    return RoutedReply(204)
 
 
 @route("GET", "hooks/secrets/")
-def _secrets(platform: Platform, query: Query) -> Reply:
+def _secrets(platform: Platform, query: Query) -> RoutedReply:
     secret = platform.world.hook_secrets.get(query.params["workspace_id"])
     return slice_of(query, [{"id": "1" * 24, "value": secret}] if secret else [])
 
 
 @route("POST", "hooks/secrets/")
-def _new_secret(platform: Platform, query: Query) -> Reply:
+def _new_secret(platform: Platform, query: Query) -> RoutedReply:
     secret = platform.world.hook_secrets[query.body["workspace_id"]] = new_id()
-    return Reply.of({"id": "1" * 24, "value": secret}, 201)
+    return RoutedReply.of({"id": "1" * 24, "value": secret}, 201)
 
 
 @route("GET", "hooks/subscriptions/")
-def _hooks(platform: Platform, query: Query) -> Reply:
+def _hooks(platform: Platform, query: Query) -> RoutedReply:
     rows = [
         {"id": h.id, "event_type": h.event, "target_url": h.url, "is_enabled": h.enabled}
         for h in platform.world.hooks.values()
@@ -387,24 +391,24 @@ def _hooks(platform: Platform, query: Query) -> Reply:
 
 
 @route("POST", "hooks/subscriptions/")
-def _subscribe(platform: Platform, query: Query) -> Reply:
+def _subscribe(platform: Platform, query: Query) -> RoutedReply:
     hook = platform.world.subscribe(query.body)
     row = {"id": hook.id, "event_type": hook.event, "target_url": hook.url, "is_enabled": True}
     many = platform.world.behaviour.hooks == "results"
-    return Reply.of({"results": [row]} if many else row, 201, X_Hook_Secret=hook.secret)
+    return RoutedReply.of({"results": [row]} if many else row, 201, X_Hook_Secret=hook.secret)
 
 
 @route("POST", "hooks/subscriptions/<id>/")
-def _confirm(platform: Platform, query: Query) -> Reply:
-    return Reply.of({"id": platform.world.confirm(query.ids[0], query.body["secret"]).id})
+def _confirm(platform: Platform, query: Query) -> RoutedReply:
+    return RoutedReply.of({"id": platform.world.confirm(query.ids[0], query.body["secret"]).id})
 
 
 @route("DELETE", "hooks/subscriptions/<id>/")
-def _unsubscribe(platform: Platform, query: Query) -> Reply:
+def _unsubscribe(platform: Platform, query: Query) -> RoutedReply:
     del platform.world.hooks[platform.world.hook_of(query.ids[0]).id]
-    return Reply(204)
+    return RoutedReply(204)
 
 
 @route("GET", "/.well-known/study/jwks.json")
-def _jwks(platform: Platform, query: Query) -> Reply:
-    return Reply.of({"keys": [platform.world.keys.public()]})
+def _jwks(platform: Platform, query: Query) -> RoutedReply:
+    return RoutedReply.of({"keys": [platform.world.keys.public()]})

@@ -7,29 +7,29 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from demo.prolific.contract import CONTRACT
-from demo.prolific.faults import Faults
-from demo.prolific.records import Problem
-from demo.prolific.world import World
+from demo.prolific.faults import RequestFaults
+from demo.prolific.records import Refusal
+from demo.prolific.world import ProlificWorld
 
 
 class Platform:
     """The data of the routes: the world, the requested faults, and the requests so far."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ProlificWorld) -> None:
         self.world = world
-        self.faults = Faults()
+        self.faults = RequestFaults()
         self.requests: list[str] = []
 
 
 @dataclass(frozen=True)
-class Reply:
+class RoutedReply:
     status: int
     body: bytes = b""
     content_type: str = "application/json"
     headers: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, value: Any, status: int = 200, **headers: str) -> "Reply":
+    def of(cls, value: Any, status: int = 200, **headers: str) -> "RoutedReply":
         extra = tuple((name.replace("_", "-"), text) for name, text in headers.items())
         return cls(status, json.dumps(value).encode(), headers=extra)
 
@@ -46,7 +46,7 @@ class Query:
     workspaces: frozenset[str] = frozenset()  # that the token can access
 
 
-Route = Callable[[Platform, Query], Reply]
+Route = Callable[[Platform, Query], RoutedReply]
 _ROUTES: list[tuple[str, str, re.Pattern[str], Route]] = []
 
 
@@ -67,8 +67,8 @@ def route(method: str, pattern: str) -> Callable[[Route], Route]:
     return register
 
 
-def answer(platform: Platform, query: Query, path: str) -> Reply:
-    """The answer of the route for this path. Raises `Problem`."""
+def answer(platform: Platform, query: Query, path: str) -> RoutedReply:
+    """The answer of the route for this path. Raises `Refusal`."""
     for method, pattern, expression, function in _ROUTES:
         if method == query.method and (found := expression.match(path)):
             asked = replace(query, path=path, ids=found.groups())
@@ -79,21 +79,21 @@ def answer(platform: Platform, query: Query, path: str) -> Reply:
             try:
                 return function(platform, asked)
             except (KeyError, TypeError, ValueError, AttributeError) as problem:
-                raise Problem(400, f"The request cannot be read: {problem!r}") from problem
-    raise Problem(404, "Not found.")
+                raise Refusal(400, f"The request cannot be read: {problem!r}") from problem
+    raise Refusal(404, "Not found.")
 
 
-def page_of(query: Query, rows: list[Any], *, past_the_end: str = "404") -> Reply:
+def page_of(query: Query, rows: list[Any], *, past_the_end: str = "404") -> RoutedReply:
     """A page of a list by `page` and `page_size`; there is no page after the end."""
     page, size = int(query.params.get("page", "1")), int(query.params.get("page_size", "20"))
     pages = max(1, -(-len(rows) // size))
     if page < 1 or (page > pages and past_the_end == "404"):
-        raise Problem(404, "Invalid page.")
+        raise Refusal(404, "Invalid page.")
     href = f"/api/v1/{query.path}?page={page + 1}" if page < pages else None
     return _listed(rows[(page - 1) * size : page * size], len(rows), href)
 
 
-def slice_of(query: Query, rows: list[Any]) -> Reply:
+def slice_of(query: Query, rows: list[Any]) -> RoutedReply:
     """A part of a list by `limit` and `offset`, as hooks and workspaces are listed."""
     limit, offset = int(query.params.get("limit", "20")), int(query.params.get("offset", "0"))
     end = offset + limit
@@ -101,6 +101,6 @@ def slice_of(query: Query, rows: list[Any]) -> Reply:
     return _listed(rows[offset:end], len(rows), href)
 
 
-def _listed(rows: list[Any], count: int, href: str | None) -> Reply:
+def _listed(rows: list[Any], count: int, href: str | None) -> RoutedReply:
     links = {"next": {"href": href, "title": "Next"}}
-    return Reply.of({"results": rows, "_links": links, "meta": {"count": count}})
+    return RoutedReply.of({"results": rows, "_links": links, "meta": {"count": count}})

@@ -20,10 +20,10 @@ from urllib.parse import parse_qsl, urlsplit
 import requests
 
 from demo.prolific import routes, simulate  # noqa: F401  they register themselves
-from demo.prolific.faults import AFTERWARDS, Fault
-from demo.prolific.records import Delivery, Problem
-from demo.prolific.routing import Platform, Query, Reply, answer
-from demo.prolific.world import World
+from demo.prolific.faults import AFTERWARDS, RequestFault
+from demo.prolific.records import Delivery, Refusal
+from demo.prolific.routing import Platform, Query, RoutedReply, answer
+from demo.prolific.world import ProlificWorld
 
 TOKEN = "simulated-token-0000"  # noqa: S105  it opens nothing
 # The token of another researcher, who has a workspace of their own.
@@ -40,9 +40,9 @@ class SimulatedProlific(Platform):
     """
 
     def __init__(
-        self, world: World | None = None, *, token: str = TOKEN, patience: float = 1.0
+        self, world: ProlificWorld | None = None, *, token: str = TOKEN, patience: float = 1.0
     ) -> None:
-        super().__init__(world or World())
+        super().__init__(world or ProlificWorld())
         self.token = token
         # Other tokens, with the workspaces that they access; the first one accesses all others.
         self.more_tokens: dict[str, set[str]] = {}
@@ -54,9 +54,9 @@ class SimulatedProlific(Platform):
         self, method: str, path: str, name: str, *, times: int = 1, seconds: float = 1.0
     ) -> None:
         """Damage the next `times` requests; `path` is a part of the path below /api/v1/."""
-        self.faults.order(Fault(method, path, name, times, seconds))
+        self.faults.order(RequestFault(method, path, name, times, seconds))
 
-    def respond(self, query: Query, authorization: str) -> Reply | None:
+    def respond(self, query: Query, authorization: str) -> RoutedReply | None:
         """The reply, or None to break the connection. `under_way` counts replies in progress."""
         with self.world.lock:
             self.under_way += 1
@@ -66,7 +66,7 @@ class SimulatedProlific(Platform):
             with self.world.lock:
                 self.under_way -= 1
 
-    def _respond(self, query: Query, authorization: str) -> Reply | None:
+    def _respond(self, query: Query, authorization: str) -> RoutedReply | None:
         simulation = query.path.startswith(("/simulate/", "/.well-known/"))  # without a token
         path = query.path if simulation else query.path.removeprefix("/api/v1/").rstrip("/") + "/"
         with self.world.lock:
@@ -79,16 +79,16 @@ class SimulatedProlific(Platform):
             return self._spoil(fault)
         accessed = self._accessed(authorization)
         if accessed is None and not simulation:
-            return self._error(Problem(401, "Invalid token."))
+            return self._error(Refusal(401, "Invalid token."))
         query = dataclasses.replace(query, workspaces=accessed or frozenset())
         with self.world.lock:
             reply = self._answer(query, path)
         if fault and fault.name == "dropped_after":
             return None
         if fault and fault.name == "malformed":
-            return Reply(reply.status, reply.body[: len(reply.body) // 2] or b"{")
+            return RoutedReply(reply.status, reply.body[: len(reply.body) // 2] or b"{")
         if fault and fault.name == "empty":
-            return Reply.of({}, reply.status)
+            return RoutedReply.of({}, reply.status)
         return reply
 
     def add_lab(self, token: str = LAB_TOKEN) -> str:
@@ -109,32 +109,32 @@ class SimulatedProlific(Platform):
         others = {one for owned in self.more_tokens.values() for one in owned}
         return frozenset(row["id"] for row in self.world.workspaces if row["id"] not in others)
 
-    def _answer(self, query: Query, path: str) -> Reply:
+    def _answer(self, query: Query, path: str) -> RoutedReply:
         try:
             given = query.params | (query.body if isinstance(query.body, dict) else {})
             if not self.world.workspaces_of(path, given) <= query.workspaces and (
                 not path.startswith(("/simulate/", "/.well-known/"))
             ):
-                raise Problem(404, "Not found.")
+                raise Refusal(404, "Not found.")
             reply = answer(self, query, path)
-        except Problem as problem:
+        except Refusal as problem:
             return self._error(problem)
         # Reading changes things as well: asynchronous actions happen then.
         self.world.save()
         return reply
 
-    def _spoil(self, fault: Fault) -> Reply | None:
+    def _spoil(self, fault: RequestFault) -> RoutedReply | None:
         if fault.name == "dropped_before":
             return None
         if fault.name == "502_html":
-            return Reply(502, b"<html><h1>502 Bad Gateway</h1></html>", "text/html")
+            return RoutedReply(502, b"<html><h1>502 Bad Gateway</h1></html>", "text/html")
         if fault.name in ("429", "429_wait"):
-            reply = self._error(Problem(429, "Too many requests."))
+            reply = self._error(Refusal(429, "Too many requests."))
             wait = (("Retry-After", f"{fault.seconds:g}"),) if fault.name == "429_wait" else ()
-            return Reply(reply.status, reply.body, headers=wait)
-        return self._error(Problem(int(fault.name), "Simulated."))
+            return RoutedReply(reply.status, reply.body, headers=wait)
+        return self._error(Refusal(int(fault.name), "Simulated."))
 
-    def _error(self, problem: Problem) -> Reply:
+    def _error(self, problem: Refusal) -> RoutedReply:
         inner = {
             "status": problem.status,
             "error_code": 140001,
@@ -149,7 +149,7 @@ class SimulatedProlific(Platform):
             "flat": inner,
             "simple": {"message": "Simulated Prolific", "detail": str(problem.detail)},
         }
-        return Reply.of(shapes[self.world.behaviour.errors], problem.status)
+        return RoutedReply.of(shapes[self.world.behaviour.errors], problem.status)
 
     # Webhooks
 
@@ -231,16 +231,16 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: the server itself keeps the log of requests."""
 
 
-class Server(ThreadingHTTPServer):
+class ProlificServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore the error: the connection was broken on purpose."""
 
 
-def start(server: SimulatedProlific, *, host: str = "127.0.0.1", port: int = 0) -> Server:
+def start(server: SimulatedProlific, *, host: str = "127.0.0.1", port: int = 0) -> ProlificServer:
     """Listen in a thread and return the HTTP server; `shutdown` and `server_close` end it."""
     handler = type("Handler", (_Handler,), {"simulated": server})
-    http = Server((host, port), handler)
+    http = ProlificServer((host, port), handler)
     threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
     return http

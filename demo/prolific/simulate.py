@@ -3,39 +3,41 @@
 from dataclasses import asdict
 from html import escape
 
-from demo.prolific.faults import Fault
-from demo.prolific.records import Problem
-from demo.prolific.routing import Platform, Query, Reply, route
+from demo.prolific.faults import RequestFault
+from demo.prolific.records import Refusal
+from demo.prolific.routing import Platform, Query, RoutedReply, route
 
 
 @route("POST", "/simulate/arrive")
-def _arrive(platform: Platform, query: Query) -> Reply:
+def _arrive(platform: Platform, query: Query) -> RoutedReply:
     body = query.body
-    return Reply.of(
+    return RoutedReply.of(
         platform.world.arrive(body["study"], body.get("participant", ""), body.get("about"))
     )
 
 
 @route("GET", "/simulate/people")
-def _people(platform: Platform, query: Query) -> Reply:
+def _people(platform: Platform, query: Query) -> RoutedReply:
     """The participants of a study, in the order of their arrival."""
     world = platform.world
     study = world.study(query.params["study"])
-    return Reply.of({"people": [world.card(submission) for submission in world.people(study)]})
+    return RoutedReply.of(
+        {"people": [world.card(submission) for submission in world.people(study)]}
+    )
 
 
 @route("GET", "/simulate/visit")
-def _visit(platform: Platform, query: Query) -> Reply:
+def _visit(platform: Platform, query: Query) -> RoutedReply:
     """Redirect a browser into a study as a new participant, at every request.
 
     With `person`, always as the same one. Without a study, show the links of all of them.
     """
     study = query.params.get("study", "")
     if not study:
-        return Reply(200, _visit_page(platform).encode(), "text/html; charset=utf-8")
+        return RoutedReply(200, _visit_page(platform).encode(), "text/html; charset=utf-8")
     link = platform.world.visit(study, query.params.get("person", ""))
     headers = (("Location", link), ("Cache-Control", "no-store"))
-    return Reply(302, headers=headers)
+    return RoutedReply(302, headers=headers)
 
 
 def _visit_page(platform: Platform) -> str:
@@ -52,7 +54,7 @@ def _visit_page(platform: Platform) -> str:
 
 
 @route("POST", "/simulate/(finish|return|time-out)")
-def _change(platform: Platform, query: Query) -> Reply:
+def _change(platform: Platform, query: Query) -> RoutedReply:
     world, submission = platform.world, query.body["submission"]
     if query.ids[0] == "finish":
         changed = world.finish(
@@ -62,13 +64,13 @@ def _change(platform: Platform, query: Query) -> Reply:
         changed = world.give_back(submission)
     else:
         changed = world.time_out(submission)
-    return Reply.of(world.detail(changed))
+    return RoutedReply.of(world.detail(changed))
 
 
 @route("POST", "/simulate/faults")
-def _order_fault(platform: Platform, query: Query) -> Reply:
+def _order_fault(platform: Platform, query: Query) -> RoutedReply:
     body = query.body
-    fault = Fault(
+    fault = RequestFault(
         body.get("method", "*"),
         body.get("path", ""),
         body["fault"],
@@ -76,18 +78,18 @@ def _order_fault(platform: Platform, query: Query) -> Reply:
         body.get("seconds", 1.0),
     )
     platform.faults.order(fault)
-    return Reply.of({})
+    return RoutedReply.of({})
 
 
 @route("POST", "/simulate/behaviour")
-def _behave(platform: Platform, query: Query) -> Reply:
+def _behave(platform: Platform, query: Query) -> RoutedReply:
     for name, value in query.body.items():
         if not hasattr(platform.world.behaviour, name):
-            raise Problem(400, f"There is no behaviour {name}.")
+            raise Refusal(400, f"There is no behaviour {name}.")
         setattr(platform.world.behaviour, name, value)
-    return Reply.of(asdict(platform.world.behaviour))
+    return RoutedReply.of(asdict(platform.world.behaviour))
 
 
 @route("GET", "/simulate/requests")
-def _requests(platform: Platform, query: Query) -> Reply:
-    return Reply.of({"requests": platform.requests})
+def _requests(platform: Platform, query: Query) -> RoutedReply:
+    return RoutedReply.of({"requests": platform.requests})

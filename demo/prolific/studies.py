@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from demo.prolific.memory import Memory
-from demo.prolific.records import FEE, FILTERS, HOLDING, VAT, Problem, new_id, stamp
+from demo.prolific.records import FEE, FILTERS, HOLDING, VAT, Refusal, new_id, stamp
 
 _HIDDEN = {"child", "exports"}
 EXPORTS = 2  # different combinations of filters, for a study
@@ -15,7 +15,7 @@ class Studies(Memory):
     def create_study(self, body: dict[str, Any]) -> dict[str, Any]:
         if body.get("filter_set_id"):
             if body.get("filters"):
-                raise Problem(400, {"filters": ["Not in combination with a filter set."]})
+                raise Refusal(400, {"filters": ["Not in combination with a filter set."]})
             body = {**body, "filters": self.filter_set(body["filter_set_id"])["filters"]}
         self._check_groups(body)
         _check_codes(body, has_screen_outs=self.behaviour.screen_outs)
@@ -23,7 +23,7 @@ class Studies(Memory):
         self._check_type(body, is_weighted=_check_filters(body.get("filters") or []))
         for placeholder in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"):
             if f"{{{{%{placeholder}%}}}}" not in body["external_study_url"]:
-                raise Problem(400, {"external_study_url": [f"{placeholder} is missing."]})
+                raise Refusal(400, {"external_study_url": [f"{placeholder} is missing."]})
         study_id = new_id()
         self.studies[study_id] = {
             **body,
@@ -51,26 +51,26 @@ class Studies(Memory):
             if chosen["filter_id"].startswith("participant_group"):
                 named += chosen["selected_values"]
         if unknown := sorted(set(named) - self.groups.keys()):
-            raise Problem(400, {"participant_group": [f"{unknown[0]} does not exist."]})
+            raise Refusal(400, {"participant_group": [f"{unknown[0]} does not exist."]})
 
     def _check_type(self, body: dict[str, Any], *, is_weighted: bool) -> None:
         if "study_type" in body:
             self.legacy.append("study_type")
             if self.behaviour.study_type == "refused":
-                raise Problem(400, {"study_type": ["This field is not allowed."]})
+                raise Refusal(400, {"study_type": ["This field is not allowed."]})
         elif is_weighted and self.behaviour.study_type == "required":
-            raise Problem(400, {"study_type": ["Weighted filters need QUOTA."]})
+            raise Refusal(400, {"study_type": ["Weighted filters need QUOTA."]})
 
     def filter_set(self, set_id: str) -> dict[str, Any]:
         if set_id not in self.filter_sets:
-            raise Problem(404, "Not found.")
+            raise Refusal(404, "Not found.")
         return self.filter_sets[set_id]
 
     def add_test_participant(self, body: dict[str, Any]) -> str:
         if not self.behaviour.test_studies:
-            raise Problem(404, "Not found.")
+            raise Refusal(404, "Not found.")
         if "@" not in body["email"]:
-            raise Problem(400, {"email": ["Enter a valid email address."]})
+            raise Refusal(400, {"email": ["Enter a valid email address."]})
         self.test_participants.append(new_id())
         return self.test_participants[-1]
 
@@ -78,9 +78,9 @@ class Studies(Memory):
         """Publish a copy of a draft to the test participants."""
         study = self.study(study_id)
         if not self.behaviour.test_studies:
-            raise Problem(404, "Not found.")
+            raise Refusal(404, "Not found.")
         if study["status"] != "UNPUBLISHED" or not self.test_participants:
-            raise Problem(400, "Needs a draft and a test participant.")
+            raise Refusal(400, "Needs a draft and a test participant.")
         copy = new_id()
         fields = {"id": copy, "child": new_id(), "status": "ACTIVE", "total_available_places": 1}
         allowed = [{"filter_id": "custom_allowlist", "selected_values": self.test_participants}]
@@ -91,7 +91,7 @@ class Studies(Memory):
         for study in self.studies.values():
             if study_id in (study["id"], study["child"]):
                 return study
-        raise Problem(404, "Not found.")
+        raise Refusal(404, "Not found.")
 
     def show_study(self, study_id: str) -> dict[str, Any]:
         """The study as Prolific shows it, after its asynchronous actions."""
@@ -139,11 +139,11 @@ class Studies(Memory):
         study = self.study(study_id)
         if study["status"] != "UNPUBLISHED":
             if set(body) - {"internal_name", "total_available_places"}:
-                raise Problem(400, "A published study keeps this.")
+                raise Refusal(400, "A published study keeps this.")
             before = study["total_available_places"]
             places = body.get("total_available_places", before)
             if places < before:
-                raise Problem(400, {"total_available_places": ["Can only be increased."]})
+                raise Refusal(400, {"total_available_places": ["Can only be increased."]})
             self._spend(study, places - before)
             if places > before and study["status"] in ("COMPLETED", "AWAITING REVIEW"):
                 self.set_status(study, "ACTIVE")
@@ -157,13 +157,13 @@ class Studies(Memory):
         """Take money out of the wallet of the workspace that the study's project is in."""
         workspace = self.projects[study["project"]]["workspace"]
         if cost > self.wallet(workspace):
-            raise Problem(400, "Insufficient funds.")
+            raise Refusal(400, "Insufficient funds.")
         self.wallets[workspace] -= cost
 
     def delete_study(self, study_id: str) -> None:
         study = self.study(study_id)
         if study["status"] != "UNPUBLISHED":
-            raise Problem(400, "Only a draft can be deleted.")
+            raise Refusal(400, "Only a draft can be deleted.")
         del self.studies[study["id"]]
 
     def _publish(self, study: dict[str, Any]) -> None:
@@ -185,7 +185,7 @@ class Studies(Memory):
         }
         target = ways.get((study["status"], action))
         if target is None:
-            raise Problem(400, f"{action} is not possible while {study['status']}.")
+            raise Refusal(400, f"{action} is not possible while {study['status']}.")
         if action == "PUBLISH":
             self._publish(study)
             return self.show_study(study_id)
@@ -211,9 +211,9 @@ def _future(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise Problem(400, {"publish_at": ["Needs a time in ISO 8601."]}) from None
+        raise Refusal(400, {"publish_at": ["Needs a time in ISO 8601."]}) from None
     if moment.tzinfo is None or moment <= datetime.now(UTC):
-        raise Problem(400, {"publish_at": ["Needs a time in the future, with its zone."]})
+        raise Refusal(400, {"publish_at": ["Needs a time in the future, with its zone."]})
     return stamp(moment.astimezone(UTC)) or ""
 
 
@@ -234,31 +234,31 @@ def leaves(filters: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _check_codes(body: dict[str, Any], *, has_screen_outs: bool) -> None:
     codes = [row["code"] for row in body["completion_codes"]]
     if not codes or len(set(codes)) != len(codes):
-        raise Problem(400, {"completion_codes": ["At least one, and each only once."]})
+        raise Refusal(400, {"completion_codes": ["At least one, and each only once."]})
     screened_out: list[int] = []
     for row in body["completion_codes"]:
         actions = {action["action"] for action in row["actions"]}
         if {"AUTOMATICALLY_APPROVE", "MANUALLY_REVIEW"} <= actions:
-            raise Problem(400, {"completion_codes": ["Approve or review, not both."]})
+            raise Refusal(400, {"completion_codes": ["Approve or review, not both."]})
         for action in row["actions"]:
             if action["action"] == "REQUEST_RETURN" and not action.get("return_reason"):
-                raise Problem(400, {"completion_codes": ["return_reason is required."]})
+                raise Refusal(400, {"completion_codes": ["return_reason is required."]})
             if action["action"] == "FIXED_SCREEN_OUT_PAYMENT":
                 screened_out.append(action["fixed_screen_out_reward"])
     if screened_out and not has_screen_outs:
-        raise Problem(400, {"completion_codes": ["Your workspace has no fixed screen-outs."]})
+        raise Refusal(400, {"completion_codes": ["Your workspace has no fixed screen-outs."]})
     if len(screened_out) > 1 or any(reward >= body["reward"] for reward in screened_out):
-        raise Problem(400, {"completion_codes": ["One screen-out, below the reward."]})
+        raise Refusal(400, {"completion_codes": ["One screen-out, below the reward."]})
 
 
 def _check_times(body: dict[str, Any]) -> None:
     minutes, limit = body["estimated_completion_time"], body.get("maximum_allowed_time")
     if limit is not None and not 2 + 2 * minutes + 2 * math.sqrt(minutes) <= limit < 1440:
-        raise Problem(400, {"maximum_allowed_time": ["Out of range."]})
+        raise Refusal(400, {"maximum_allowed_time": ["Out of range."]})
     if not isinstance(body["reward"], int) or body["reward"] <= 0:
-        raise Problem(400, {"reward": ["A whole number of minor units."]})
+        raise Refusal(400, {"reward": ["A whole number of minor units."]})
     if body["reward"] * 60 < 800 * minutes:
-        raise Problem(400, {"reward": ["Below the minimum pay."]})
+        raise Refusal(400, {"reward": ["Below the minimum pay."]})
 
 
 def _check_filters(filters: list[dict[str, Any]]) -> bool:
@@ -267,20 +267,20 @@ def _check_filters(filters: list[dict[str, Any]]) -> bool:
     for chosen in leaves(filters):
         live = known.get(chosen["filter_id"])
         if live is None:
-            raise Problem(400, {"filters": [f"{chosen['filter_id']} does not exist."]})
+            raise Refusal(400, {"filters": [f"{chosen['filter_id']} does not exist."]})
         values, weights = chosen.get("selected_values") or [], chosen.get("weightings") or {}
         if live["type"] == "range":
             selected = chosen["selected_range"]
             if not live["min"] <= selected["lower"] <= selected["upper"] <= live["max"]:
-                raise Problem(400, {"filters": [f"{live['filter_id']} is out of range."]})
+                raise Refusal(400, {"filters": [f"{live['filter_id']} is out of range."]})
             if any(_is_outside(part, selected) for part in weights.values()):
-                raise Problem(400, {"filters": ["A part is outside of the range."]})
+                raise Refusal(400, {"filters": ["A part is outside of the range."]})
         elif live["choices"] and not set(values) <= live["choices"].keys():
-            raise Problem(400, {"filters": [f"{live['filter_id']}: unknown choice."]})
+            raise Refusal(400, {"filters": [f"{live['filter_id']}: unknown choice."]})
         elif weights and set(weights) != set(values):
-            raise Problem(400, {"filters": ["weightings need a number for each value."]})
+            raise Refusal(400, {"filters": ["weightings need a number for each value."]})
     if any(not one["selected_filters"] for one in filters if "selected_filters" in one):
-        raise Problem(400, {"filters": ["An empty group."]})
+        raise Refusal(400, {"filters": ["An empty group."]})
     if any("weightings" in one for one in leaves(filters) if one not in filters):
-        raise Problem(400, {"filters": ["weightings are for filters outside of groups."]})
+        raise Refusal(400, {"filters": ["weightings are for filters outside of groups."]})
     return any(chosen.get("weightings") for chosen in filters)

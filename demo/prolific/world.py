@@ -16,7 +16,7 @@ from demo.prolific.records import (
     REJECTION_CATEGORIES,
     RESEARCHER,
     VAT,
-    Problem,
+    Refusal,
     Submission,
     named_id,
     new_id,
@@ -28,7 +28,7 @@ from studies.money import decimals
 _SEX = "sex"  # in every export
 
 
-class World(Studies):
+class ProlificWorld(Studies):
     """The whole of the simulated Prolific; the caller of a method holds `lock`."""
 
     # People
@@ -43,15 +43,15 @@ class World(Studies):
         study = self.study(study_id)
         self.show_study(study_id)
         if study["status"] != "ACTIVE":
-            raise Problem(409, f"The study is {study['status']}.")
+            raise Refusal(409, f"The study is {study['status']}.")
         if any(s.participant == participant for s in self.people(study)):
-            raise Problem(409, "This participant has taken part.")
+            raise Refusal(409, "This participant has taken part.")
         if not all(self._admits(one, participant) for one in study.get("filters") or []):
-            raise Problem(409, "The filters exclude this participant.")
+            raise Refusal(409, "The filters exclude this participant.")
         config = study.get("submissions_config") or {}
         under_way = sum(s.status in ("ACTIVE", "RESERVED") for s in self.people(study))
         if 0 < (config.get("max_concurrent_submissions") or -1) <= under_way:
-            raise Problem(409, "As many people as the study admits are taking part.")
+            raise Refusal(409, "As many people as the study admits are taking part.")
         stratum = self._open_stratum(study)
         submission = Submission(
             new_id(), study["id"], participant or new_id(), stratum, about=about or {}
@@ -147,10 +147,10 @@ class World(Studies):
     def _open_stratum(self, study: dict[str, Any]) -> tuple[int, ...]:
         taken = Counter(s.stratum for s in self.people(study) if s.status in HOLDING - {"REJECTED"})
         if sum(taken.values()) >= study["total_available_places"]:
-            raise Problem(409, "No place is open.")
+            raise Refusal(409, "No place is open.")
         found = [indices for indices, places in self._strata(study) if taken[indices] < places]
         if not found:
-            raise Problem(409, "No place is open in any group.")
+            raise Refusal(409, "No place is open in any group.")
         return self.random.choice(found)
 
     def _labels(self, study: dict[str, Any], submission: Submission) -> dict[str, str]:
@@ -175,7 +175,7 @@ class World(Studies):
         try:
             return self.submissions[submission_id]
         except KeyError:
-            raise Problem(404, "Not found.") from None
+            raise Refusal(404, "Not found.") from None
 
     def finish(self, submission_id: str, code: str, *, seconds: float = 0.0) -> Submission:
         """Bring the participant back with a code, or with NOCODE.
@@ -216,7 +216,7 @@ class World(Studies):
     def give_back(self, submission_id: str) -> Submission:
         submission = self.submission_of(submission_id)
         if submission.status not in ("ACTIVE", "RESERVED", "AWAITING REVIEW"):
-            raise Problem(409, f"The submission is {submission.status}.")
+            raise Refusal(409, f"The submission is {submission.status}.")
         self._leave(submission, "RETURNED")
         self._changed(submission)
         return submission
@@ -243,7 +243,7 @@ class World(Studies):
     def _under_way(self, submission_id: str) -> Submission:
         submission = self.submission_of(submission_id)
         if submission.status not in ("ACTIVE", "RESERVED"):
-            raise Problem(409, f"The submission is {submission.status}.")
+            raise Refusal(409, f"The submission is {submission.status}.")
         return submission
 
     # Decisions
@@ -251,13 +251,13 @@ class World(Studies):
     def reject(self, submission_id: str, body: dict[str, Any]) -> Submission:
         submission = self.submission_of(submission_id)
         if body.get("rejection_category") not in REJECTION_CATEGORIES:
-            raise Problem(400, {"rejection_category": ["Unknown."]})
+            raise Refusal(400, {"rejection_category": ["Unknown."]})
         if len(body.get("message") or "") < 100:
-            raise Problem(400, {"message": ["At least 100 characters."]})
+            raise Refusal(400, {"message": ["At least 100 characters."]})
         if submission.status == "REJECTED":
             return submission
         if submission.status != "AWAITING REVIEW":
-            raise Problem(400, f"The submission is {submission.status}.")
+            raise Refusal(400, f"The submission is {submission.status}.")
         study = self.studies[submission.study]
         if not self.behaviour.reopens_itself:
             self._leave(submission, "REJECTED")
@@ -285,7 +285,7 @@ class World(Studies):
 
     def request_return(self, submission_id: str, body: dict[str, Any]) -> Submission:
         if not body.get("request_return_reasons"):
-            raise Problem(400, {"request_return_reasons": ["This field is required."]})
+            raise Refusal(400, {"request_return_reasons": ["This field is required."]})
         submission = self.submission_of(submission_id)
         submission.return_requested = datetime.now(UTC)
         submission.messages += 1
@@ -298,10 +298,10 @@ class World(Studies):
         study = self.study(body["study_id"])
         people = {s.participant for s in self.people(study)}
         if not body["body"].strip() or not recipients:
-            raise Problem(400, {"body": ["A text and a recipient are needed."]})
+            raise Refusal(400, {"body": ["A text and a recipient are needed."]})
         for one in recipients:
             if one not in people or one in self.blocking:
-                raise Problem(400, {"ids": [f"{one} cannot be messaged."]})
+                raise Refusal(400, {"ids": [f"{one} cannot be messaged."]})
         for one in recipients:
             self.write(RESEARCHER, one, body["body"], study["id"])
 
@@ -378,7 +378,7 @@ class World(Studies):
         if filters in used:
             used.remove(filters)
         elif len(used) >= EXPORTS:
-            raise Problem(400, {"filters": ["Two combinations were exported already."]})
+            raise Refusal(400, {"filters": ["Two combinations were exported already."]})
         used.append(filters)
 
     def demographics(self, study_id: str, filters: list[str]) -> str:
@@ -387,7 +387,7 @@ class World(Studies):
         titles = {row["filter_id"]: row["title"] for row in FILTERS}
         asked = [name for name in filters if name != _SEX]
         if unknown := [name for name in asked if name not in titles]:
-            raise Problem(400, {"filters": [f"{name} does not exist." for name in unknown]})
+            raise Refusal(400, {"filters": [f"{name} does not exist." for name in unknown]})
         head = ["Submission id", "Participant id", "Status", "Completion code", "Age", "Sex"]
         rows = [",".join([*head, *(titles[name] for name in asked)])]
         for s in self.people(study):
@@ -403,10 +403,10 @@ class World(Studies):
         study = self.study(body["study_id"])
         lines = [line.split(",") for line in body["csv_bonuses"].split()]
         if not 0 < len(lines) <= 200:
-            raise Problem(400, "From 1 to 200 lines.")
+            raise Refusal(400, "From 1 to 200 lines.")
         people = {key: s for s in self.people(study) for key in (s.id, s.participant)}
         if strangers := [person for person, _ in lines if person not in people]:
-            raise Problem(400, [f"{person} did not take part." for person in strangers])
+            raise Refusal(400, [f"{person} did not take part." for person in strangers])
         unit = 10 ** decimals(self.currency)
         amounts = [(people[person].id, round(Decimal(text) * unit)) for person, text in lines]
         amount = sum(amount for _, amount in amounts)
@@ -426,7 +426,7 @@ class World(Studies):
     def pay_bonuses(self, bulk_id: str) -> None:
         """Pay the bonuses. A repeat pays twice, as in reality."""
         if bulk_id not in self.bonuses:
-            raise Problem(404, "Not found.")
+            raise Refusal(404, "Not found.")
         bulk = self.bonuses[bulk_id]
         amount = sum(amount for _, amount in bulk["lines"])
         fees = round(amount * FEE)

@@ -198,7 +198,7 @@ class Part(BaseModel):
     columns: list[str] | None = None
 
 
-class Manifest(BaseModel):
+class BackupManifest(BaseModel):
     format: int = _FORMAT
     program: str = "thirdperson"
     version: str
@@ -231,7 +231,7 @@ class Archive:
     """A backup being read. Nothing in it is used before `check` has returned."""
 
     bundle: zipfile.ZipFile
-    manifest: Manifest
+    manifest: BackupManifest
 
     def check(self) -> None:
         """Compare every part with its checksum. Raises `BackupError` that names the first fault."""
@@ -270,7 +270,7 @@ def opened(path: Path) -> Iterator[Archive]:
         yield Archive(bundle, _manifest_of(bundle))
 
 
-def _manifest_of(bundle: zipfile.ZipFile) -> Manifest:
+def _manifest_of(bundle: zipfile.ZipFile) -> BackupManifest:
     try:
         found = json.loads(bundle.read(MANIFEST))
         number = found["format"]
@@ -284,7 +284,7 @@ def _manifest_of(bundle: zipfile.ZipFile) -> Manifest:
             "version of the program that made it."
         )
     try:
-        return Manifest.model_validate(found)
+        return BackupManifest.model_validate(found)
     except ValidationError as error:
         first = error.errors()[0]
         where = ", ".join(str(each) for each in first["loc"])
@@ -354,7 +354,7 @@ def _write(bundle: zipfile.ZipFile, taken_at: datetime, with_secret_key: bool) -
             files += 1
     if with_secret_key:
         add(KEY_PART, [settings.SECRET_KEY.encode()])
-    manifest = Manifest(
+    manifest = BackupManifest(
         version=version(),
         database=connection.vendor,
         taken_at=taken_at,
@@ -400,7 +400,7 @@ def restore_backup(path: Path, *, replace: bool = False) -> Restored:
         return Restored(archive.manifest.taken_at.isoformat(), rows, files, key)
 
 
-def _check_fit(manifest: Manifest) -> None:
+def _check_fit(manifest: BackupManifest) -> None:
     there, here = set(manifest.migrations), set(migrations_applied())
     if there != here:
         first = sorted(there ^ here)[0]

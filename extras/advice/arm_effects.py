@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
-from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
+from analysis.stats.core.shared_variance import ANNOTATOR, SharedKind, Sharing
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +114,12 @@ def arm_difference(
     place = np.full(n, -1)
     place[known] = np.arange(known.size)
     rows = np.arange(known.size)
-    kinds = {name: Kind.of(rows, code[known], known.size) for name, code in answers.codes.items()}
+    kinds = {
+        name: SharedKind.of(rows, code[known], known.size) for name, code in answers.codes.items()
+    }
     if answers.person is not None:
         of_known = place[item] >= 0
-        kinds[ANNOTATOR] = Kind.of(
+        kinds[ANNOTATOR] = SharedKind.of(
             place[item][of_known], answers.person[used][of_known], known.size
         )
     sharing = Sharing.of(known.size, kinds)

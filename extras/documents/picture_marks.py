@@ -8,6 +8,8 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from analysis.report.stills import CannotDraw
+
 PictureJson = Mapping[str, Any]
 
 # Plotly's unit is a pixel.
@@ -31,10 +33,6 @@ _SYMBOLS = {
     "star": "*",
     "line-ns": "|",
 }
-
-
-class CannotDraw(ValueError):
-    """The plot has a mark that pictures do not support."""
 
 
 def draw_bars(axes: Axes, trace: PictureJson, floors: dict[Any, float]) -> None:

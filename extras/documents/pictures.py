@@ -23,11 +23,11 @@ from matplotlib.transforms import Transform, blended_transform_factory, offset_c
 
 from analysis.report.drawing import BOXES, KINDS, lacks_letters, lettered, save_picture
 from analysis.report.figures import Figure, Key
+from analysis.report.stills import CannotDraw
 from extras.documents.picture_marks import (
     DASH_PATTERNS,
     DPI,
     POINT,
-    CannotDraw,
     PictureJson,
     colour_of,
     draw_bars,

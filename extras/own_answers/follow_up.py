@@ -28,7 +28,7 @@ from annotation.prolific.launch.launch_plan import (
 )
 from annotation.prolific.launch.publication import add_places
 from annotation.prolific.settle.proposals import FollowUp
-from annotation.prolific.spending import Need
+from annotation.prolific.spending import PlacesNeeded
 from annotation.prolific.sync.sync import is_watched, page_client
 from studies.models import Study
 from studies.services.studies import record
@@ -163,11 +163,13 @@ def newly_due(study: Study, follow_up: Return, client: ProlificClient) -> tuple[
     return max(0, len(wanted) - row.places), row.places
 
 
-def need_of(study: Study, follow_up: Return, people: int | None = None) -> Need:
+def need_of(study: Study, follow_up: Return, people: int | None = None) -> PlacesNeeded:
     """How many people the follow-up needs: by default those who are due now."""
     due = len(_ids(follow_up.due(study))) if people is None else people
     are = "1 person is" if due == 1 else f"{due:,} people are"
-    return Need(due, f"{are} due for their {follow_up.name} and {_HAVE[due == 1]} no place yet.")
+    return PlacesNeeded(
+        due, f"{are} due for their {follow_up.name} and {_HAVE[due == 1]} no place yet."
+    )
 
 
 _HAVE = {True: "has", False: "have"}

@@ -17,23 +17,23 @@ from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
 
 
-class FollowUp(NamedTuple):
+class FollowUpPage(NamedTuple):
     title: str
     address: str
     sentence: str
 
 
-def follow_ups_of(study: Study) -> list[FollowUp]:
+def follow_ups_of(study: Study) -> list[FollowUpPage]:
     """What can follow. Waves come once a study was opened; on Prolific before, for its project."""
     found = []
     if study.asks_own_answers:
         found += [
-            FollowUp(
+            FollowUpPage(
                 "Second visits",
                 reverse("own_people:second-visits", args=[study.slug]),
                 "The same people answer some of their items again, days later.",
             ),
-            FollowUp(
+            FollowUpPage(
                 "Linked study",
                 reverse("own_people:linked", args=[study.slug]),
                 "Other people and judges predict what these people answered.",
@@ -42,7 +42,7 @@ def follow_ups_of(study: Study) -> list[FollowUp]:
     is_new = study.state == Study.State.DRAFT and study.entry != Study.Entry.PROLIFIC
     if not is_new or LaterWave.objects.filter(study=study).exists():
         found.append(
-            FollowUp(
+            FollowUpPage(
                 "Waves",
                 reverse("own_people:waves", args=[study.slug]),
                 "The same people are asked again, in a study of its own.",

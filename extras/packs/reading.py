@@ -71,7 +71,7 @@ def import_raw(
     Raises `Refused` with every fault of the files.
     """
     replies = _read(files)
-    stored: dict[str, _Stored] = {}
+    stored: dict[str, _StoredCounts] = {}
     done = 0
 
     def note(count: int) -> None:
@@ -234,7 +234,7 @@ def _runs_of(judgments: list[int]) -> list[JudgeRun]:
     return list(JudgeRun.objects.select_related("judge", "study").filter(pk__in=runs))
 
 
-class _Stored(NamedTuple):
+class _StoredCounts(NamedTuple):
     decided: int
     again: int
     missing: int
@@ -242,7 +242,7 @@ class _Stored(NamedTuple):
 
 def _store(
     run: JudgeRun, replies: Mapping[int, RawReply], on_stored: Callable[[int], None]
-) -> _Stored:
+) -> _StoredCounts:
     """Store the replies to the packs of one run, and note the state of packs and run."""
     known = parameters_of(run)
     adjustments = Adjustments(known)
@@ -273,7 +273,7 @@ def _store(
         resting.update(sentence=WITH_PACK)
     else:
         resting.update(sentence=STILL_OPEN.format(count=f"{open_ones.count():,}"))
-    return _Stored(store.decided, store.again, missing)
+    return _StoredCounts(store.decided, store.again, missing)
 
 
 def _check_prompt(request: OpenRequest, reply: RawReply) -> None:

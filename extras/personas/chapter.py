@@ -19,7 +19,7 @@ from analysis.report.words import run_name
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
-from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
+from analysis.stats.core.shared_variance import ANNOTATOR, SharedKind, Sharing
 from extras.personas.changed_items import SOURCE
 from studies.importers.items.twins import key_with
 
@@ -146,18 +146,18 @@ class Twins:
         before, after = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
         n, rows, shared, votes = len(pairs), np.arange(len(pairs)), study.shared, study.votes
         persona = shared.persona[before]
-        owners = Kind.of(rows, persona, n)
+        owners = SharedKind.of(rows, persona, n)
         if of_others:
             both = np.concatenate([persona, shared.persona[after]])
-            owners = Kind.of(np.tile(rows, 2), both, n)
+            owners = SharedKind.of(np.tile(rows, 2), both, n)
         kinds = {
             "persona": owners,
-            "question": Kind.of(rows, shared.question[before], n),
+            "question": SharedKind.of(rows, shared.question[before], n),
         }
         pair_of = np.full(len(position), -1, dtype=np.int64)
         pair_of[before] = pair_of[after] = rows
         own = pair_of[votes.item] >= 0
-        people = Kind.of(pair_of[votes.item][own], votes.annotator[own], n)
+        people = SharedKind.of(pair_of[votes.item][own], votes.annotator[own], n)
         return cls(before, after, Sharing.of(n, {ANNOTATOR: people} | kinds), Sharing.of(n, kinds))
 
 

@@ -99,15 +99,15 @@ def studies_that_use(judge: Judge) -> QuerySet[Study]:
 def servers_in_use() -> list[str]:
     """The addresses of judges that exist, each once."""
     with_address = [name for name in names() if backend_kind(name).capabilities.needs_endpoint]
-    found = Judge.objects.filter(backend__in=with_address).order_by("base_url")
-    return list(found.values_list("base_url", flat=True).distinct())
+    judges = Judge.objects.filter(backend__in=with_address).order_by("base_url")
+    return list(judges.values_list("base_url", flat=True).distinct())
 
 
 def usable_addresses(user: User, addresses: Iterable[str]) -> set[str]:
     """Those of the addresses at which the user may add judges."""
     if may_add_addresses(user):
         return {*addresses}
-    known = {each.rstrip("/") for each in servers_in_use()}
+    known = {address.rstrip("/") for address in servers_in_use()}
     return {
         address
         for address in addresses

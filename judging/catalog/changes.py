@@ -112,13 +112,15 @@ def save_judge(
 
 
 @sensitive_variables()
-def _sealed(given: Mapping[str, str], known: Judge | None) -> str:
+def _sealed(headers: Mapping[str, str], known: Judge | None) -> str:
     """Secret headers encrypted; those without a value have that of a judge. Raises `BadJudge`."""
     token = known.sealed_headers if known else ""
     stored: dict[str, str] = (
         json.loads(SealedKey(known.name, token).open()) if known and token else {}
     )
-    values = {name.lower(): value or stored.get(name.lower(), "") for name, value in given.items()}
+    values = {
+        name.lower(): value or stored.get(name.lower(), "") for name, value in headers.items()
+    }
     if missing := [name for name, value in values.items() if not value]:
         raise InvalidValue("secret_headers", _NO_VALUE, value=missing[0])
     check_secret_values(values)
@@ -180,8 +182,8 @@ def _record(
 
 def _log(judge: Judge, study: Study, user: User, event: str, **detail: Any) -> None:
     """Write to the log of the study and of those that use the judge, which they share."""
-    for each in studies_that_use(judge) | Study.objects.filter(pk=study.pk):
-        record(each, event, user=user, judge=judge.name, **detail)
+    for user_study in studies_that_use(judge) | Study.objects.filter(pk=study.pk):
+        record(user_study, event, user=user, judge=judge.name, **detail)
 
 
 def _shown(value: Any) -> str:

@@ -156,10 +156,10 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
         )
         first, *others = tests
     if first.form:
-        found = {"way": first.form, "how": "connection test", "found_at": clock.now().isoformat()}
+        form = {"way": first.form, "how": "connection test", "found_at": clock.now().isoformat()}
         unused = Judge.objects.filter(pk=judge.pk, structured=None, runs=None)
-        if unused.update(reply_form=found):
-            judge.reply_form = found
+        if unused.update(reply_form=form):
+            judge.reply_form = form
     if options := next((test.found for test in (first, *others) if test.found), None):
         keep_found(judge, options)
     tested = replace(first, others=others)
@@ -267,8 +267,8 @@ def _try(
 
 
 def _asked(kind: BackendKind, settings: JudgeSettings, question: JudgeQuestion) -> _Tried:
-    reply, sent, found = asyncio.run(_ask(kind.connect(settings), question))
-    return _Tried(settings, reply, sent, reply.usage, found=found)
+    reply, sent, options = asyncio.run(_ask(kind.connect(settings), question))
+    return _Tried(settings, reply, sent, reply.usage, found=options)
 
 
 def _sum(one: Usage | None, other: Usage | None) -> Usage | None:

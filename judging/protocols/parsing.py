@@ -20,7 +20,7 @@ from judging.engine.messages import without_thoughts
 from judging.protocols.assertions import asserts
 from judging.protocols.statements import (
     CHANGED,
-    Placed,
+    PlacedText,
     Statement,
     contradict,
     of_json,
@@ -223,7 +223,7 @@ def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
     return certain[-1]
 
 
-def _decide(reply: Placed) -> tuple[Found | None, int | None]:
+def _decide(reply: PlacedText) -> tuple[Found | None, int | None]:
     """The verdict in brackets; none without a certainty if its reasons choose another response."""
     chosen, certainty = decide(reply.text)
     if chosen and not chosen.numbers:
@@ -235,7 +235,7 @@ def _decide(reply: Placed) -> tuple[Found | None, int | None]:
     return chosen, certainty
 
 
-def _stated(reply: Placed, offers_tie: bool, asks_certainty: bool) -> Verdict | None:
+def _stated(reply: PlacedText, offers_tie: bool, asks_certainty: bool) -> Verdict | None:
     """The verdict that a reply states in another form; None if it states none, or several."""
     text = plain(without_next_turn(reply.text))
     if re.search(r"\[\[[^\]\d]+\]\]", text):

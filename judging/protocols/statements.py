@@ -63,13 +63,13 @@ _NEXT_TURN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedText:
     """A text derived from a reply, with each character's position in the reply."""
 
     text: str
     places: Sequence[int]
 
-    def sub(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> "Placed":
+    def sub(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> "PlacedText":
         """The text with each match replaced by a text that is at most as long."""
         pieces: list[str] = []
         places: list[int] = []
@@ -80,19 +80,19 @@ class Placed:
             places += self.places[end : match.start()]
             places += self.places[match.start() : match.start() + len(piece)]
             end = match.end()
-        return Placed("".join((*pieces, self.text[end:])), [*places, *self.places[end:]])
+        return PlacedText("".join((*pieces, self.text[end:])), [*places, *self.places[end:]])
 
 
-def readable(reply: str) -> Placed:
+def readable(reply: str) -> PlacedText:
     """The part of a reply to read: no thoughts, runs of one character, or middle of a long text."""
     text = without_thoughts(reply)
-    placed = Placed(text, range(len(text)))
+    placed = PlacedText(text, range(len(text)))
     placed = placed.sub(_BLANKS, _few_blanks).sub(_LONG_RUN, lambda run: run[1] * 32)
     if len(placed.text) <= FIRST + LAST:
         return placed
     text, places = placed.text, placed.places
     gap = [places[FIRST]] * 2
-    return Placed(f"{text[:FIRST]}\n\n{text[-LAST:]}", [*places[:FIRST], *gap, *places[-LAST:]])
+    return PlacedText(f"{text[:FIRST]}\n\n{text[-LAST:]}", [*places[:FIRST], *gap, *places[-LAST:]])
 
 
 def _few_blanks(run: re.Match[str]) -> str:

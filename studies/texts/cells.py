@@ -66,8 +66,8 @@ class SeveralValues(ValueError):
 
     def __init__(self, values: list[str]) -> None:
         self.values = values
-        shown = ", ".join(value[:40] for value in values[:5])
-        super().__init__(f"a list of {len(values)} values ({shown})")
+        listed = ", ".join(value[:40] for value in values[:5])
+        super().__init__(f"a list of {len(values)} values ({listed})")
 
 
 def clean(text: str, changes: Changes | None = None, name: str = "a text") -> str:
@@ -82,11 +82,11 @@ def clean(text: str, changes: Changes | None = None, name: str = "a text") -> st
             f"{name} has half of a character, the surrogate U+{ord(half[0]):04X}, at position "
             f"{half.start() + 1}. Write the whole character, or remove it"
         )
-    found = normalise(text)
+    cleaned = normalise(text)
     if changes is not None and (seen := len(INVISIBLE.findall(text))):
-        if removed := seen - len(INVISIBLE.findall(found)):
+        if removed := seen - len(INVISIBLE.findall(cleaned)):
             changes[REMOVED] += removed
-    return found
+    return cleaned
 
 
 def clean_values(value: Any, changes: Changes | None = None, path: str = "") -> Any:
@@ -133,12 +133,12 @@ def unlisted(text: str) -> str:
 def _parsed(text: str) -> tuple[str, ...] | None:
     if _WITHOUT_COMMAS.fullmatch(text):
         return tuple(one or other for one, other in _QUOTED.findall(text))
-    found = literal(text)
-    if not isinstance(found, (list, tuple, set)):
+    value = literal(text)
+    if not isinstance(value, (list, tuple, set)):
         return None
-    if any(isinstance(part, (list, tuple, set, dict)) for part in found):
+    if any(isinstance(part, (list, tuple, set, dict)) for part in value):
         return None
-    parts = sorted(found, key=str) if isinstance(found, set) else found
+    parts = sorted(value, key=str) if isinstance(value, set) else value
     return tuple("" if part is None else str(part).strip() for part in parts)
 
 
@@ -159,9 +159,9 @@ def literal(text: str) -> Any:
         return None
     # Whatever a cell holds, no literal of it may end an import, nor its use as a text.
     with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        found = ast.literal_eval(text)
-        repr(found)  # refuses numbers of too many digits
-        return found
+        value = ast.literal_eval(text)
+        repr(value)  # refuses numbers of too many digits
+        return value
     return None
 
 

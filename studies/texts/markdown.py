@@ -75,7 +75,7 @@ def _response_parser() -> "MarkdownIt":
 
 
 def _link_close(_: Any, tokens: "Sequence[Token]", at: int, *__: Any) -> str:
-    opening = next(each for each in reversed(tokens[:at]) if each.type == "link_open")
+    opening = next(token for token in reversed(tokens[:at]) if token.type == "link_open")
     return "" if opening.info == "auto" else f" ({_address(opening, 'href')})"
 
 
@@ -101,12 +101,12 @@ _TWICE = "There are two criteria “{name}”. Use each name once."
 CriterionList = list[dict[str, str]]
 
 
-def read_criteria(given: Any) -> CriterionList:
+def read_criteria(rows: Any) -> CriterionList:
     """Criteria as a study stores them, from a list of tables. Raises `ValidationError`."""
-    if not isinstance(given, list) or len(given) > MOST:
+    if not isinstance(rows, list) or len(rows) > MOST:
         raise ValidationError(_TOO_MANY)
     criteria: CriterionList = []
-    for n, row in enumerate(given, start=1):
+    for n, row in enumerate(rows, start=1):
         criterion = _criterion(n, row)
         if any(_alike(criterion, other) for other in criteria):
             raise ValidationError(_TWICE.format(name=criterion["name"]))
@@ -147,5 +147,9 @@ def as_lines(criteria: Sequence[Mapping[str, str]]) -> str:
 
 
 def _lines(criteria: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    for each in criteria:
-        yield f"{each['name']}: {each['description']}" if each["description"] else each["name"]
+    for criterion in criteria:
+        yield (
+            f"{criterion['name']}: {criterion['description']}"
+            if criterion["description"]
+            else criterion["name"]
+        )

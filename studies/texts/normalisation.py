@@ -94,8 +94,8 @@ def direction_of(*texts: str) -> str:
 
     Most letters decide: a text that begins with a foreign name is written like the others.
     """
-    found = sum(len(_RIGHT_TO_LEFT.findall(text)) for text in texts)
-    return "rtl" if found and 2 * found > sum(map(str.isalpha, "".join(texts))) else "ltr"
+    letters = sum(len(_RIGHT_TO_LEFT.findall(text)) for text in texts)
+    return "rtl" if letters and 2 * letters > sum(map(str.isalpha, "".join(texts))) else "ltr"
 
 
 # About three screens of a phone. A longer context would push the responses out of reach.
@@ -185,7 +185,7 @@ class Effort(NamedTuple):
         has_advice: bool = False,
     ) -> "Effort":
         """The effort of everything on a page. A picture adds nothing."""
-        heard = sum(float(each.get("seconds") or 0) for each in media)
+        heard = sum(float(medium.get("seconds") or 0) for medium in media)
         return cls(sum(map(len, texts)), language, heard, 2 if has_advice else 1)
 
     def seconds(self, words_per_minute: int = WORDS_PER_MINUTE) -> float:

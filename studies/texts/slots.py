@@ -77,7 +77,7 @@ _NAMES = [field.name for field in fields(Slots)]
 
 def names_in(template: str) -> list[str]:
     """The slots of a template, each once, in order."""
-    return list(dict.fromkeys(name for each in steps_of(template) for name in _SLOT.findall(each)))
+    return list(dict.fromkeys(name for step in steps_of(template) for name in _SLOT.findall(step)))
 
 
 def steps_of(template: str) -> list[str]:

@@ -131,8 +131,8 @@ def passage_to_judge(text: str) -> str:
         # “ß” and accented letters keep their usual forms; hidden characters are removed.
         plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).lower()
     for stem, pattern in _COMPILED:
-        if stem in plain and (found := pattern.search(_SPACES.sub(" ", plain))):
-            return found[0] if len(found[0]) <= _SHOWN else f"{found[0][: _SHOWN - 1]}…"
+        if stem in plain and (passage := pattern.search(_SPACES.sub(" ", plain))):
+            return passage[0] if len(passage[0]) <= _SHOWN else f"{passage[0][: _SHOWN - 1]}…"
     return ""
 
 
@@ -155,10 +155,10 @@ class TextsToJudges:
         """A warning for the importing user; empty if no row has such a text."""
         if not self.lines:
             return ""
-        shown = ", ".join(str(line) for line in self.lines[:_LINES_SHOWN])
+        lines = ", ".join(str(line) for line in self.lines[:_LINES_SHOWN])
         more = f" and {len(self.lines) - _LINES_SHOWN:,} more" * (len(self.lines) > _LINES_SHOWN)
         rows = "1 item has" if len(self.lines) == 1 else f"{len(self.lines):,} items have"
         return (
-            f"{rows} a text that may address a judge (line {shown}{more}), first “{self.passage}”. "
+            f"{rows} a text that may address a judge (line {lines}{more}), first “{self.passage}”. "
             "A model may follow it. Check these items before models judge them."
         )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from demo import reference
-from demo.reference import ReferenceAnswer, Verdict
+from demo.reference import ReferenceAnswer, ReferenceVerdict
 from tests.e2e import raw
 from tests.e2e.stack import Stack
 
@@ -46,7 +46,7 @@ def check_judge(
     judge: dict[str, Any],
     comparison: dict[str, Any],
     judgments: list[tuple],
-    majority: dict[str, Verdict],
+    majority: dict[str, ReferenceVerdict],
     truth: dict[str, str],
 ) -> None:
     verdicts = reference.verdicts(

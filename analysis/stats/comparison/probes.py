@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..accuracy.general_accuracy import general_contrast, general_proportion
 from ..core.results import Estimate, FloatArray, IntArray, Proportion
-from ..core.shared_variance import Kind, Sharing
+from ..core.shared_variance import SharedKind, Sharing
 from .general_difference import GeneralDifference, general_difference
 from .paired import (
     McNemar,
@@ -168,9 +168,9 @@ def agreed(choice: IntArray, item: IntArray, shown_first: IntArray, n_items: int
 
 def _sharing(items: IntArray, clusters: Mapping[str, npt.ArrayLike], rows: IntArray) -> Sharing:
     n = np.arange(items.size)
-    kinds = {"item": Kind.of(n, items, items.size)}
+    kinds = {"item": SharedKind.of(n, items, items.size)}
     for name, codes in clusters.items():
-        kinds[name] = Kind.of(n, np.asarray(codes)[rows], items.size)
+        kinds[name] = SharedKind.of(n, np.asarray(codes)[rows], items.size)
     return Sharing.of(items.size, kinds)
 
 

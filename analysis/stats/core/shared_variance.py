@@ -33,7 +33,7 @@ Overlaps = dict[tuple[str, str], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class SharedKind:
     """One kind of cluster that rows share.
 
     Attributes
@@ -53,7 +53,7 @@ class Kind:
     n_clusters: int
 
     @classmethod
-    def of(cls, row: npt.ArrayLike, code: npt.ArrayLike, n: int) -> "Kind":
+    def of(cls, row: npt.ArrayLike, code: npt.ArrayLike, n: int) -> "SharedKind":
         codes, n_clusters = relabel(code)
         width = max(n_clusters, 1)
         cells = np.asarray(row, dtype=np.int64) * width + codes
@@ -62,13 +62,15 @@ class Kind:
         rows, clusters = np.divmod(cells, width)
         return cls(rows, clusters, n, n_clusters)
 
-    def take(self, rows: IntArray) -> "Kind":
+    def take(self, rows: IntArray) -> "SharedKind":
         counts = self._per_row[rows].astype(np.intp)  # 32 bits in a browser
         first = np.cumsum(self._per_row) - self._per_row
         # Where each chosen row's clusters begin, and then one place further each.
         ahead = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         places = np.repeat(first[rows], counts) + ahead
-        return Kind.of(np.repeat(np.arange(rows.size), counts), self.cluster[places], rows.size)
+        return SharedKind.of(
+            np.repeat(np.arange(rows.size), counts), self.cluster[places], rows.size
+        )
 
     @cached_property
     def incidence(self) -> sparse.csr_array:
@@ -87,7 +89,7 @@ class Kind:
         """Number of rows of each cluster, shape (n_clusters,)."""
         return np.bincount(self.cluster, minlength=self.n_clusters).astype(np.float64)
 
-    def in_common(self, other: "Kind") -> FloatArray | sparse.csr_array:
+    def in_common(self, other: "SharedKind") -> FloatArray | sparse.csr_array:
         """Number of rows that clusters share with those of another kind, a table of clusters."""
         if self.n * max(self.n_clusters, other.n_clusters) <= MOST_DENSE:
             return np.asarray(self._table.T @ other._table)
@@ -120,7 +122,7 @@ class Sharing:
     ----------
     n : int
         Rows: items, or single answers.
-    kinds : mapping of str to Kind
+    kinds : mapping of str to SharedKind
         Everything that rows may share.
     used : tuple of str
         The kinds that add to the variance: not those with one cluster, with one cluster per
@@ -132,7 +134,7 @@ class Sharing:
     """
 
     n: int
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, SharedKind]
     used: tuple[str, ...]
     n_clusters: Mapping[str, int]
     short: tuple[str, ...]
@@ -141,7 +143,7 @@ class Sharing:
     _degrees: FloatArray
 
     @classmethod
-    def of(cls, n: int, kinds: Mapping[str, Kind]) -> "Sharing":
+    def of(cls, n: int, kinds: Mapping[str, SharedKind]) -> "Sharing":
         """Build from the `kinds` of `n` rows."""
         used: list[str] = []
         overlaps: Overlaps = {}
@@ -179,8 +181,8 @@ class Sharing:
         """
         kinds = {}
         if votes is not None:
-            kinds[ANNOTATOR] = Kind.of(votes.item, votes.annotator, n)
-        kinds |= {name: Kind.of(np.arange(n), codes, n) for name, codes in clusters.items()}
+            kinds[ANNOTATOR] = SharedKind.of(votes.item, votes.annotator, n)
+        kinds |= {name: SharedKind.of(np.arange(n), codes, n) for name, codes in clusters.items()}
         return cls.of(n, kinds)
 
     def take(self, rows: npt.ArrayLike) -> "Sharing":
@@ -277,7 +279,7 @@ class Sharing:
 
 
 def _expectations(
-    n: int, kinds: Mapping[str, Kind], overlaps: Overlaps
+    n: int, kinds: Mapping[str, SharedKind], overlaps: Overlaps
 ) -> tuple[FloatArray, FloatArray]:
     """tr(M L_c M L_d) of rows themselves and of every kind, and the sum of each L.
 
@@ -328,7 +330,7 @@ def _components(squares: FloatArray, expected: FloatArray, pairs: FloatArray) ->
     return found
 
 
-def _degrees_of_freedom(kind: Kind, n: int) -> float:
+def _degrees_of_freedom(kind: SharedKind, n: int) -> float:
     sizes = kind.sizes
     if kind.n_clusters > MOST_EXACT:
         shared = max(float(kind.memberships.mean()), 1.0)
@@ -341,7 +343,9 @@ def _degrees_of_freedom(kind: Kind, n: int) -> float:
     return float(np.trace(twice)) ** 2 / scale if scale > 1e-18 else 0.0
 
 
-def _short(n: int, kinds: Mapping[str, Kind], used: list[str], degrees: FloatArray) -> list[str]:
+def _short(
+    n: int, kinds: Mapping[str, SharedKind], used: list[str], degrees: FloatArray
+) -> list[str]:
     """Kinds with too few clusters for conclusions about others."""
     found = [
         name

@@ -8,7 +8,7 @@ from annotation.models import Assignment, ProlificStudy, Recruitment
 from annotation.prolific.api import types
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.shares import places_of
-from annotation.prolific.spending import Need
+from annotation.prolific.spending import PlacesNeeded
 from annotation.seats.capacity import SeatForecast, forecast_of
 from studies.models import Study
 from studies.selectors import SeatGroup
@@ -48,7 +48,7 @@ def forecast_on_prolific(study: Study, groups: Sequence[SeatGroup] | None = None
     )
 
 
-def need_of_places(study: Study, label: str = "") -> Need:
+def need_of_places(study: Study, label: str = "") -> PlacesNeeded:
     """How many more places the study needs on Prolific; with a `label`, that group's study."""
     ahead = forecast_on_prolific(study)
     left = ahead.places_left or 0
@@ -60,7 +60,7 @@ def need_of_places(study: Study, label: str = "") -> Need:
         group = next((each for each in study.quota_groups.all() if str(each) == label), None)
         missing = max(0, group.open - sum(_places_left(row))) if group else 0
         people = min(missing, max(0, ahead.needed - ahead.on_the_way))
-    return Need(people, _why(study, ahead, people, left, label))
+    return PlacesNeeded(people, _why(study, ahead, people, left, label))
 
 
 def _why(study: Study, ahead: SeatForecast, people: int, left: int, label: str) -> str:
@@ -80,7 +80,7 @@ def _why(study: Study, ahead: SeatForecast, people: int, left: int, label: str) 
     return f"{who} needs {more}: {', '.join(reasons)}."
 
 
-def need_of_drafts(study: Study, plan: LaunchPlan, drafts: Iterable[ProlificStudy]) -> Need:
+def need_of_drafts(study: Study, plan: LaunchPlan, drafts: Iterable[ProlificStudy]) -> PlacesNeeded:
     """How many people publishing these drafts should bring: those whom the open seats need.
 
     Rounded up as the places of a plan are: to the balance, or to the quota groups.
@@ -95,7 +95,7 @@ def need_of_drafts(study: Study, plan: LaunchPlan, drafts: Iterable[ProlificStud
     elif people:
         planned = places_of(replace(plan, places=None), study)
         people = max(people, min(planned, ahead.room) - left)
-    return Need(people, _why(study, ahead, people, left, ""))
+    return PlacesNeeded(people, _why(study, ahead, people, left, ""))
 
 
 def rows_without_need(

@@ -45,7 +45,7 @@ from annotation.prolific.launch.targeting import (
     targeting_of,
 )
 from annotation.prolific.money import note_reservation
-from annotation.prolific.spending import Need, Spending, spending
+from annotation.prolific.spending import PlacesNeeded, Spending, spending
 from studies.models import Study
 from studies.money import format_money, major_units
 from studies.services.studies import StateNote, mark_simulated, record
@@ -119,7 +119,7 @@ def cost_of_publishing(study: Study, *, follow_up: str = "") -> Sum:
 
 
 def look_at_publishing(
-    study: Study, *, follow_up: str = "", need: Need | None = None
+    study: Study, *, follow_up: str = "", need: PlacesNeeded | None = None
 ) -> tuple[Sum, Spending, Workspace]:
     """What publishing spends: its parts, the need and the balance, and the workspace that pays."""
     client = connect(study.pk)
@@ -138,7 +138,7 @@ def _spending_on_drafts(
     workspace: Workspace,
     drafts: Sequence[tuple[ProlificStudy, RemoteStudy]],
     total: Sum,
-    need: Need | None,
+    need: PlacesNeeded | None,
 ) -> Spending:
     rows = [row for row, _ in drafts]
     return spending(
@@ -195,7 +195,7 @@ def publish(
     beyond: bool = False,
     at: dt.datetime | None = None,
     follow_up: str = "",
-    need: Need | None = None,
+    need: PlacesNeeded | None = None,
     user: User | None = None,
 ) -> list[ProlificStudy]:
     """Publish the drafts and spend the money; `confirmed` is the sum that a user typed.
@@ -425,7 +425,7 @@ def add_places(
     seen: int | None = None,
     confirmed: str = "",
     beyond: bool = False,
-    need: Need | None = None,
+    need: PlacesNeeded | None = None,
     user: User | None = None,
 ) -> ProlificStudy:
     """Add places: read their number, add, write the absolute number; one request at a time.
@@ -487,7 +487,7 @@ def _spending_on_places(
     recruitment: Recruitment,
     row: ProlificStudy,
     extra: int,
-    need: Need | None,
+    need: PlacesNeeded | None,
 ) -> Spending:
     study, workspace = recruitment.study, workspace_of(recruitment, client)
     return spending(
@@ -502,7 +502,7 @@ def _spending_on_places(
 
 
 def look_at_places(
-    row: ProlificStudy, *, extra: int, need: Need | None = None
+    row: ProlificStudy, *, extra: int, need: PlacesNeeded | None = None
 ) -> tuple[int, Spending]:
     """The current number of places, and what `extra` more would spend.
 

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import optimize, stats
 
 from analysis.stats import (
-    Kind,
     PairedCounts,
+    SharedKind,
     Sharing,
     Votes,
     adjusted_states,
@@ -130,7 +130,7 @@ def batch_of(design: Design, count: int, rng: np.random.Generator) -> StudyBatch
     items = Sharing.of_items(n_items, clusters, Votes.from_long(item, person, item * 0))
     of_answers = {"item": item, "annotator": person} | {k: v[item] for k, v in clusters.items()}
     rows = np.arange(item.size)
-    kinds = {name: Kind.of(rows, codes, rows.size) for name, codes in of_answers.items()}
+    kinds = {name: SharedKind.of(rows, codes, rows.size) for name, codes in of_answers.items()}
     hard = _effects(design, count, persona, question, rng)
     skill = rng.normal(0, SD_PERSON, (count, design.n_people))
     chance = logistic(EASE + hard[:, item] + skill[:, person])

@@ -4,7 +4,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from analysis.stats import Kind, Sharing
+from analysis.stats import SharedKind, Sharing
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.comparison.level_shift import level_shift
 from analysis.stats.core.results import FloatArray, IntArray
@@ -42,7 +42,7 @@ def related(
     certainty = 60 + 15 * (effects[1] + relation * own + rng.normal(0, 1, item.size))
     codes = {"item": item, ANNOTATOR: person, "persona": persona}
     rows = np.arange(item.size)
-    kinds = {name: Kind.of(rows, each, item.size) for name, each in codes.items()}
+    kinds = {name: SharedKind.of(rows, each, item.size) for name, each in codes.items()}
     shown = np.clip(np.rint(certainty), 1, 100)
     return strength, shown, person, Sharing.of(item.size, kinds)
 
@@ -72,8 +72,11 @@ def of_scores(rng: np.random.Generator, counts: Counts, *, higher: float) -> Non
     shift = rng.normal(0, 0.3, PERSONAS)[persona[::ANSWERS]]
     judge = base[::ANSWERS] + shift + 4 * higher + rng.normal(0, 0.6, ITEMS)
     rows = np.arange(item.size)
-    voters = Kind.of(item[rows], person, ITEMS)
-    kinds = {ANNOTATOR: voters, "persona": Kind.of(np.arange(ITEMS), persona[::ANSWERS], ITEMS)}
+    voters = SharedKind.of(item[rows], person, ITEMS)
+    kinds = {
+        ANNOTATOR: voters,
+        "persona": SharedKind.of(np.arange(ITEMS), persona[::ANSWERS], ITEMS),
+    }
     sharing = Sharing.of(ITEMS, kinds)
     found = level_shift(judge / 4, item, person, people / 4, sharing)
     counts.covered("interval", found.interval, higher)
@@ -101,7 +104,7 @@ def of_one_annotator(rng: np.random.Generator, counts: Counts) -> None:
     hits = (judge[item] == choice).astype(np.float64) - (others == choice)
     rows = np.arange(item.size)
     codes = {"item": item, ANNOTATOR: person, "persona": persona}
-    kinds = {name: Kind.of(rows, each, item.size) for name, each in codes.items()}
+    kinds = {name: SharedKind.of(rows, each, item.size) for name, each in codes.items()}
     found = general_difference(np.where(others >= 0, hits, np.nan), Sharing.of(item.size, kinds))
     if found.p is not None:
         counts.covered("interval", found.interval, 0.0)

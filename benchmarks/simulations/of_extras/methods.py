@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.stats import Kind, Sharing, Votes
+from analysis.stats import SharedKind, Sharing, Votes
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import ANNOTATOR
@@ -75,7 +75,7 @@ def both_sides(made: CrowdArrays) -> tuple[Insight, Insight, GeneralDifference]:
     items, rows = Sharing.of_items(truth.size, {"persona": persona}, votes), np.arange(item.size)
     codes = {"item": item, ANNOTATOR: person, "persona": persona[item]}
     answers = Sharing.of(
-        item.size, {name: Kind.of(rows, code, item.size) for name, code in codes.items()}
+        item.size, {name: SharedKind.of(rows, code, item.size) for name, code in codes.items()}
     )
     people = insight(truth[item], choice, certainty, answers, by=person)
     judge = insight(truth, chosen, sure, items.without(ANNOTATOR))

@@ -5,7 +5,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from analysis.stats import Kind, Sharing
+from analysis.stats import SharedKind, Sharing
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import ANNOTATOR
@@ -37,7 +37,7 @@ class MadePairs:
 
     own: FloatArray
     other: FloatArray
-    kinds: dict[str, Kind]
+    kinds: dict[str, SharedKind]
 
 
 def pairs_of(rng: np.random.Generator, world: SignalWorld) -> MadePairs:
@@ -56,8 +56,8 @@ def pairs_of(rng: np.random.Generator, world: SignalWorld) -> MadePairs:
     second = base + of_persona[1][other] if world.reads else first
     rows = np.arange(n)
     kinds = {
-        "persona": Kind.of(np.tile(rows, 2), np.concatenate([persona, other]), n),
-        "question": Kind.of(rows, question, n),
+        "persona": SharedKind.of(np.tile(rows, 2), np.concatenate([persona, other]), n),
+        "question": SharedKind.of(rows, question, n),
     }
     return MadePairs(np.clip(first, 0.02, 0.98), np.clip(second, 0.02, 0.98), kinds)
 
@@ -77,7 +77,7 @@ def people_of(
         counts.append(np.stack([right, ANSWERS - right], axis=1))
         rows.append(np.repeat(np.arange(n), ANSWERS))
         codes.append(who.ravel())
-    voters = Kind.of(np.concatenate(rows), np.concatenate(codes), n)
+    voters = SharedKind.of(np.concatenate(rows), np.concatenate(codes), n)
     return counts[0], counts[1], Sharing.of(n, {ANNOTATOR: voters} | made.kinds)
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.stats import Kind, Sharing, Votes
+from analysis.stats import SharedKind, Sharing, Votes
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import IntArray
 from benchmarks.simulations.promises import (
@@ -65,7 +65,7 @@ def tested(
     votes, judge, favoured, persona = made_study(rng, right=right, effect=effect)
     rows, of = np.arange(votes.n), {"item": votes.item, "annotator": votes.annotator}
     of["persona"] = persona[votes.item]
-    kinds = {name: Kind.of(rows, codes, votes.n) for name, codes in of.items()}
+    kinds = {name: SharedKind.of(rows, codes, votes.n) for name, codes in of.items()}
     sharing = Sharing.of(votes.n, kinds)
     marks = favoured.T.copy()
     proposed = np.arange(RULES) < PROPOSED if is_proposed else np.arange(RULES) >= RULES - PROPOSED

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.stats import Kind, Sharing, Votes
+from analysis.stats import SharedKind, Sharing, Votes
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.comparison.replacement import pooled_replacement_test
 from analysis.stats.core.results import FloatArray, IntArray, Interval
@@ -269,7 +269,7 @@ def budget_of(rng: np.random.Generator, size: StudySize) -> ErrorBudget:
         hits = rng.binomial(readings, np.clip(chance, 0, 1))
     codes = {"item": item, "annotator": annotator}
     codes |= {"persona": persona[item], "question": question[item]}
-    kinds = {name: Kind.of(np.arange(n * k), code, n * k) for name, code in codes.items()}
+    kinds = {name: SharedKind.of(np.arange(n * k), code, n * k) for name, code in codes.items()}
     return error_budget(correct.astype(int), item, hits, readings, Sharing.of(n * k, kinds))
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from analysis.stats.core.results import FloatArray, IntArray, Reason, seed_of
-from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
+from analysis.stats.core.shared_variance import ANNOTATOR, SharedKind, Sharing
 from extras.planning.stats.simulated_studies import FURTHEST, Effects, StudyModel, quadrature
 
 NAMES = ("item", "annotator", "persona", "question", "overlap")
@@ -171,7 +171,9 @@ class _Design:
             "question": pilot.question[pilot.item],
         }
         rows = np.arange(n)
-        self.sharing = Sharing.of(n, {name: Kind.of(rows, one, n) for name, one in codes.items()})
+        self.sharing = Sharing.of(
+            n, {name: SharedKind.of(rows, one, n) for name, one in codes.items()}
+        )
         self.items, self.place = np.unique(pilot.item, return_inverse=True)
         self.counts = np.bincount(self.place).astype(np.float64)
 

@@ -18,7 +18,7 @@ from analysis.stats.core.results import t_quantile
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CommonDifference:
     """A difference with its standard error and degrees of freedom."""
 
     value: float
@@ -33,13 +33,13 @@ class OverDataSets:
     `p` tests a mean of 0, `p_apart` that all data sets have the same difference.
     """
 
-    mean: Estimate
+    mean: CommonDifference
     ci: tuple[float, float]
     p: float
     p_apart: float
 
 
-def over_data_sets(parts: Sequence[Estimate]) -> OverDataSets:
+def over_data_sets(parts: Sequence[CommonDifference]) -> OverDataSets:
     """Combine two or more independent estimates by an unweighted mean, with Satterthwaite's df.
 
     The data sets are those of the list, not a sample of others. Whether they differ is Welch's test
@@ -48,7 +48,9 @@ def over_data_sets(parts: Sequence[Estimate]) -> OverDataSets:
     value, se, df = (np.array([getattr(p, name) for p in parts]) for name in ("value", "se", "df"))
     variance, k = se**2, len(parts)
     total = float(variance.sum())
-    mean = Estimate(float(value.mean()), total**0.5 / k, total**2 / float((variance**2 / df).sum()))
+    mean = CommonDifference(
+        float(value.mean()), total**0.5 / k, total**2 / float((variance**2 / df).sum())
+    )
     half = t_quantile(mean.df, 0.975) * mean.se
     weight = 1 / variance
     share = weight / weight.sum()
@@ -144,7 +146,7 @@ def titles_of(reports: Sequence[ReportJson]) -> list[str]:
 def _common(name: str, parts: Mapping[str, Mapping[str, Any]]) -> CommonRun:
     missing = dict(_left_out(parts))
     known = [
-        Estimate(*(part["difference_general"][key] for key in ("value", "se", "df")))
+        CommonDifference(*(part["difference_general"][key] for key in ("value", "se", "df")))
         for title, part in parts.items()
         if title not in missing
     ]

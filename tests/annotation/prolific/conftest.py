@@ -10,13 +10,13 @@ from django.test import override_settings
 from annotation.models import ProlificStudy
 from annotation.prolific.api.client import ProlificClient
 from demo.prolific.server import TOKEN, SimulatedProlific, start
-from demo.prolific.world import World
+from demo.prolific.world import ProlificWorld
 from studies.models import Study
 from tests.annotation.prolific.life import make_recruiting, published
 
 
 @contextmanager
-def served(world: World | None = None) -> Iterator[SimulatedProlific]:
+def served(world: ProlificWorld | None = None) -> Iterator[SimulatedProlific]:
     """A simulated Prolific over real HTTP on loopback; the settings point to it."""
     simulated = SimulatedProlific(world)
     http = start(simulated)
@@ -36,7 +36,7 @@ def served(world: World | None = None) -> Iterator[SimulatedProlific]:
 
 
 @pytest.fixture(scope="module")
-def published_once(module_db: None) -> tuple[World, int]:
+def published_once(module_db: None) -> tuple[ProlificWorld, int]:
     """A study on the simulated Prolific, taking people: published once for a whole module.
 
     Tests that commit cannot use it, or stand in its module: it is in an open transaction.
@@ -56,9 +56,9 @@ def prolific(request: pytest.FixtureRequest) -> Iterator[SimulatedProlific]:
         yield simulated
 
 
-def copied(world: World) -> World:
+def copied(world: ProlificWorld) -> ProlificWorld:
     """The same state, which a test may change."""
-    copy = World()
+    copy = ProlificWorld()
     for name, value in vars(world).items():
         if name not in ("lock", "keys"):
             setattr(copy, name, deepcopy(value))
@@ -96,7 +96,7 @@ def study(request: pytest.FixtureRequest) -> Study:
 
 
 @pytest.fixture
-def row(published_once: tuple[World, int], prolific: SimulatedProlific) -> ProlificStudy:
+def row(published_once: tuple[ProlificWorld, int], prolific: SimulatedProlific) -> ProlificStudy:
     """A study taking people on the simulated Prolific; who tests its opening opens it itself."""
     return ProlificStudy.objects.get(pk=published_once[1])
 

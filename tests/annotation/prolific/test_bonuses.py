@@ -18,7 +18,7 @@ from annotation.prolific.money import BonusLine, pro_rata
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.proposals import IN_FULL, settlement
 from annotation.prolific.sync.sync import follow
-from demo.prolific.world import World
+from demo.prolific.world import ProlificWorld
 from studies.money import major_units
 from tests.annotation.prolific.conftest import served
 from tests.annotation.prolific.life import (
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def published_once(module_db: None) -> tuple[World, int]:
+def published_once(module_db: None) -> tuple[ProlificWorld, int]:
     """A study on the simulated Prolific, where two people returned with part of the work."""
     with served() as simulated:
         row = published(make_recruiting())

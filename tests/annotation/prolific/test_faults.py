@@ -19,8 +19,8 @@ from annotation.prolific import money
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow
-from demo.prolific.faults import FAULTS, Fault
-from demo.prolific.world import World
+from demo.prolific.faults import FAULTS, RequestFault
+from demo.prolific.world import ProlificWorld
 from tests.annotation.prolific.life import (
     BALANCE,
     answer_some,
@@ -258,7 +258,7 @@ def test_no_fault_does_anything_twice_or_loses_it(
 ):
     settings.PUBLIC_BASE_URL = "https://study.example.org"
     remembered = tmp_path / "prolific.json"
-    prolific.world = World(path=remembered)
+    prolific.world = ProlificWorld(path=remembered)
     person = prepare(action, prolific)
     prolific.world.save()
 
@@ -281,7 +281,7 @@ def undone(prolific, remembered: Path) -> Iterator[None]:
         wait_until_idle(prolific)
         transaction.savepoint_rollback(here)
         remembered.write_text(there, "utf-8")
-        prolific.world = World(path=remembered)
+        prolific.world = ProlificWorld(path=remembered)
         prolific.faults.clear()
         prolific.requests.clear()
 
@@ -318,9 +318,9 @@ def go_through(
 
 def only_confirming(name: str):
     """Spoils the confirmation of a subscription, whose path begins as that of its making."""
-    left = [Fault("POST", "hooks/subscriptions/", name, 1, 0.5)]
+    left = [RequestFault("POST", "hooks/subscriptions/", name, 1, 0.5)]
 
-    def take(method: str, path: str) -> Fault | None:
+    def take(method: str, path: str) -> RequestFault | None:
         is_confirming = method == "POST" and re.fullmatch(r"hooks/subscriptions/[0-9a-f]+/", path)
         return left.pop() if is_confirming and left else None
 

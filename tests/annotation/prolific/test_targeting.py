@@ -13,7 +13,7 @@ from annotation.prolific.launch.plan_words import plan_sentence
 from annotation.prolific.sync.sync import follow
 from annotation.seats.flow import code_for
 from annotation.seats.quotas import QuotaQuestion, set_quotas
-from demo.prolific.records import WORKSPACE, Problem
+from demo.prolific.records import WORKSPACE, Refusal
 from studies.models import Membership
 from tests.annotation.grids import grid
 from tests.annotation.prolific.life import (
@@ -55,7 +55,7 @@ def test_every_kind_of_filter_is_sent_counted_compared_and_obeyed(prolific):
     assert sent["submissions_config"]["max_concurrent_submissions"] == 1
     assert sent["naivety_distribution_rate"] == 0.25
     publication.publish(study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain)
-    with pytest.raises(Problem, match="exclude"):
+    with pytest.raises(Refusal, match="exclude"):
         prolific.world.arrive(row.prolific_id, OTHER)
     assert prolific.world.arrive(row.prolific_id, PERSON)
 
@@ -74,7 +74,7 @@ def test_only_as_many_people_as_the_pace_allows_take_part_at_once(prolific):
     row = published(make_recruiting(), LaunchPlan(at_once=2))
     people = [prolific.world.arrive(row.prolific_id)["submission"] for _ in range(2)]
 
-    with pytest.raises(Problem, match="As many people"):
+    with pytest.raises(Refusal, match="As many people"):
         prolific.world.arrive(row.prolific_id)
     prolific.world.finish(people[0], "NOCODE")
     assert prolific.world.arrive(row.prolific_id)

@@ -18,7 +18,7 @@ from analysis.report.figures import (
     scatter_trace,
 )
 from analysis.report.quantities import fixed
-from extras.documents.picture_marks import CannotDraw
+from analysis.report.stills import CannotDraw
 from extras.documents.pictures import WIDTH, drawn
 from tests.analysis.builders import random_study
 

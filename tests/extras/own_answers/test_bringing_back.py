@@ -16,7 +16,7 @@ from annotation.prolific.launch import publication
 from annotation.prolific.settle.decisions import approve, reject
 from annotation.prolific.settle.proposals import APPROVE, RETURN, settlement
 from annotation.prolific.sync.sync import follow
-from demo.prolific.records import Problem
+from demo.prolific.records import Refusal
 from extras.own_answers.bringing_back import BACK, reminder_needs
 from extras.own_answers.follow_up import draft_follow_up, newly_due, verify_return
 from extras.own_answers.models import RetestVisit
@@ -103,7 +103,7 @@ def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, pro
     assert "Published." in page(action="publish", sum=total.plain)
     row = back(study)
     assert (row.places, row.reward, row.status) == (3, 150, "ACTIVE")
-    with pytest.raises(Problem, match="exclude"):
+    with pytest.raises(Refusal, match="exclude"):
         prolific.world.arrive(row.prolific_id, "f" * 24)
 
     first, second = people[:2]

@@ -5,11 +5,11 @@ import pytest
 from scipy import stats
 
 from extras.report_readers.several.across import common_table, forest
-from extras.report_readers.several.common import Estimate, common_runs, over_data_sets
+from extras.report_readers.several.common import CommonDifference, common_runs, over_data_sets
 
 
-def estimate(sample: np.ndarray) -> Estimate:
-    return Estimate(float(sample.mean()), float(stats.sem(sample)), sample.size - 1)
+def estimate(sample: np.ndarray) -> CommonDifference:
+    return CommonDifference(float(sample.mean()), float(stats.sem(sample)), sample.size - 1)
 
 
 def test_two_data_sets_differ_by_the_t_test_of_welch():
