@@ -8,7 +8,8 @@ from django.contrib.auth.models import User
 from extras.label_models.adjudicating import FIELDS, rule_of, set_rule
 from extras.label_models.models import MOST_EXPERTS, Adjudication
 from studies.errors import StudyError
-from studies.models import Study
+from studies.models import Membership, Study
+from studies.pages.listing import role_of
 from studies.study_folder import Folder, to_toml, value_of
 
 
@@ -38,6 +39,10 @@ class RuleFile:
             raise StudyError(f"{file}: per_item is {wanted['per_item']}. Use 1 to {MOST_EXPERTS}.")
         if not all(isinstance(name, str) for name in wanted["sets"]):
             raise StudyError(f"{file}: sets has names in quotes only.")
+        rule = rule_of(study)
+        is_other = wanted != {name: getattr(rule, name) for name in FIELDS}
+        if is_other and user is not None and role_of(user, study) != Membership.Role.OWNER:
+            raise StudyError(f"{file}: only owners change which items go to experts.")
         set_rule(study_id=study.pk, wanted=wanted, user=user)
         return []
 

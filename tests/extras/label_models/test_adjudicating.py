@@ -285,6 +285,10 @@ def test_files_copies_and_deletion_of_a_study(tmp_path):
         (tmp_path / FILE.file).write_text(wrong)
         with pytest.raises(StudyError):
             FILE.apply(other, Folder(tmp_path), FILE.file, user=None)
+    (tmp_path / FILE.file).write_text("below = 70")
+    editor = sign_in(other, "editor") and Membership.objects.get(study=other).user
+    with pytest.raises(StudyError, match="only owners"):
+        FILE.apply(other, Folder(tmp_path), FILE.file, user=editor)
     assert refusal(study, "label_models").endswith("Close the adjudication first.")
     set_closed(study_id=study.pk, is_closed=True)
     turn_off(study, "label_models")
