@@ -73,7 +73,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """As many as there are cores: two lanes run side by side, and each collects for itself."""
+    """As many as there are cores, and not more than can collect at the same time."""
     return min(8, os.cpu_count() or 1)
 
 

@@ -147,7 +147,7 @@ def end_to_end(*, without: str) -> list[str]:
 
 
 def on_postgres() -> str:
-    """What the first lane selects."""
+    """What the passes on PostgreSQL select."""
     every = "not sqlite and not e2e and not browser"
     return every if "--all" in sys.argv else f"{every} and not computed"
 

@@ -47,7 +47,7 @@ def test_every_file_is_in_one_of_the_parts():
     assert all(part.arguments for part in parts)
 
 
-def test_the_files_of_the_end_to_end_lane_are_those_with_the_marker():
+def test_the_files_of_the_end_to_end_passes_are_those_with_the_marker():
     names = {Path(file).name for file in marked("e2e")}
 
     assert {"test_demo.py", "test_whole_job.py", "test_kills.py"} <= names

@@ -109,7 +109,7 @@ def test_lefty_says_a_where_the_profile_tells_little(verdicts):
     assert within_four_errors(sum(right for right, _, _ in rows), len(rows), 0.80)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_steady_states_what_it_knows_and_boastful_does_not(verdicts):
     for stratum, (mean, _) in CERTAINTY.items():
         steady = [certainty for _, _, certainty in verdicts["demo-steady", stratum]]

@@ -35,7 +35,7 @@ def many():
     return sums
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", STRATA)
 @pytest.mark.parametrize("statistic", ["accuracy", "agreement", "majority"])
 def test_random_draws_agree_with_the_closed_forms(many, name, statistic):

@@ -16,7 +16,7 @@ from tests.meetings.rows import FACTORS, cases, may, name_of, rows
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "row" in metafunc.fixturenames:
-        metafunc.parametrize("row", cases(metafunc.config, few=5))
+        metafunc.parametrize("row", cases(metafunc.config, few=3))
 
 
 def test_every_two_values_that_may_meet_do():

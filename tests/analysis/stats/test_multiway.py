@@ -71,7 +71,7 @@ def test_what_has_no_interval_says_why():
     assert multiway_mean([1, 2], {"item": [5, 5]}).interval_reason == "too_few_items"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_personas_and_questions_widen_the_interval_to_its_level_where_items_do_not():
     """20 personas by 20 questions, one item each; both make items alike."""
     rng = np.random.default_rng(3)

@@ -94,7 +94,7 @@ def test_the_seed_and_the_name_alone_decide_the_numbers():
     assert one != measure("agreement", check, calls=5, seed=4)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_spread_of_alpha_is_the_reference_one():
     counts = Counts()
     rng = np.random.default_rng(7)
@@ -106,7 +106,7 @@ def test_the_spread_of_alpha_is_the_reference_one():
     assert stdev(counts.values["alpha"]) == pytest.approx(sd, rel=0.25)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_usual_methods_fail_where_the_references_say_that_they_do():
     single = next(check for _, check in EVERY if check.name == "single answers")
 

@@ -70,7 +70,7 @@ def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_band_covers_the_whole_curve_at_its_level():
     rng, runs, hits = np.random.default_rng(12), 300, 0
     values = np.array([50.0, 60, 70, 80, 90])

@@ -73,7 +73,7 @@ def test_few_clusters_have_no_joint_test():
     assert (result.p, result.reason, result.ranks) == (None, "too_few_items", ((1, 2), (1, 2)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_with_equal_judges_ranks_are_complete_and_clusters_keep_the_level():
     """30 personas of ten items; each persona suits some judges better than others."""
     rng = np.random.default_rng(7)

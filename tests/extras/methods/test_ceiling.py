@@ -100,7 +100,7 @@ def everybody(logit):
     return expit(logit[:, None] + 0.6 * NODES) @ WEIGHTS
 
 
-@pytest.mark.sampled(keep=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_intervals_cover_the_truth_with_people_personas_and_questions_that_differ(k):
     rng = np.random.default_rng(40 + k)

@@ -115,7 +115,7 @@ def test_people_who_slip_often_lower_both_and_the_interval_knows_it():
     assert together.high - together.low < 0.8 * (unrelated.high - unrelated.low)
 
 
-@pytest.mark.sampled(keep=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(("slip", "accuracy"), [(0.1, 0.7), (0.15, 0.9), (0.05, 0.55)])
 def test_intervals_cover_what_was_planted(slip, accuracy):
     rng = np.random.default_rng(11)

@@ -39,7 +39,7 @@ def p_of(rng: np.random.Generator, measure: str, *, better: float, sizes=(30, 12
     return p
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("measure", ["accuracy", "agreement"])
 def test_panels_that_do_not_differ_are_said_to_in_one_study_of_twenty(measure):
     rng = np.random.default_rng(20261129)
@@ -50,7 +50,7 @@ def test_panels_that_do_not_differ_are_said_to_in_one_study_of_twenty(measure):
     assert alarms <= 123
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_difference_of_fifteen_points_is_found_in_most_studies():
     rng = np.random.default_rng(20261130)
 

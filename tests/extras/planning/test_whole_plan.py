@@ -52,6 +52,7 @@ def test_the_page_says_what_is_planned():
     assert "unknown (no price)" in shown
 
 
+@pytest.mark.nightly
 def test_300_and_1500_items_find_the_differences_of_the_docs_and_200_people_smaller_ones():
     study = create_study(slug="again", preset=NAME, entry="link")
     assumed = Assumptions.of(study, items_there=300)
@@ -69,7 +70,9 @@ def test_300_and_1500_items_find_the_differences_of_the_docs_and_200_people_smal
     assert "13.1 points" in shown
 
 
-@pytest.mark.parametrize(("items", "found"), [(300, 0.145), (1500, 0.062)])
+@pytest.mark.parametrize(
+    ("items", "found"), [(300, 0.145), pytest.param(1500, 0.062, marks=pytest.mark.nightly)]
+)
 def test_items_that_share_personas_and_questions_find_larger_differences(items, found):
     """As many personas and questions as the demo has, from which the docs take their numbers."""
     each = np.arange(300)

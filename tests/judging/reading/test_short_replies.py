@@ -14,6 +14,7 @@ from judging.protocols.parsing import parse_reply
 from judging.protocols.protocol import Certainty
 from judging.protocols.registry import protocol
 from judging.protocols.statements import FIRST, LAST, readable
+from tests.sampling import examples
 
 
 def read(reply):
@@ -241,7 +242,7 @@ PIECES = (
 UNITS = st.lists(st.sampled_from([*SIGNS, *PIECES]), min_size=1, max_size=4).map("".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(30, every=150))
 @given(UNITS, st.sampled_from(["", "A ", "The answer is "]))
 def test_no_pattern_sees_more_than_the_ends_of_a_reply_and_short_runs(unit, start):
     reply = readable(start + unit * (20_000 // len(unit)))
@@ -278,6 +279,7 @@ def test_reading_four_times_as_much_takes_less_than_eight_times_as_long(unit):
     assert cpu(lambda: read_all(16_000)) < 8 * max(cpu(lambda: read_all(4_000)), 0.02)
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize(
     "unit",
     ["<think>", "</think>", "<", "[THINK]", "◁think▷", "<think", "<x>", "a</x>", "<b>", "a <x>"],
