@@ -194,7 +194,7 @@ def _way(report: ReportJson, place: int) -> Text:
         "setting “{setting}”, order of the responses: {order}, {readings} of each {each}, "
         "{judgments}",
         setting=Name(run["setting"]),
-        order=Words(order),
+        order=Name(order),
         readings=readings,
         each=Words(each),
         judgments=Population("judgment", n=closed),
