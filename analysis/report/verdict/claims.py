@@ -11,6 +11,7 @@ from analysis.report.quantities import (
     Name,
     Population,
     Quantity,
+    Slot,
     Text,
     Words,
     bare,
@@ -80,8 +81,8 @@ def what_was_found(report: ReportJson) -> Table:
     questions = [one for one in (*main, *tested) if not one.is_held and one.who == asked]
     # The answer of the first screen is the first row, whether it holds or is open.
     first, rest = main[:1], [one for one in questions if one not in main[:1]]
-    shown = [*(one for one in first if not one.is_held), *held[:MOST_CLAIMS], *rest]
-    rows = [one.row() for one in shown]
+    claims = [*(one for one in first if not one.is_held), *held[:MOST_CLAIMS], *rest]
+    rows = [one.row() for one in claims]
     columns = (
         TableColumn("Claim"),
         TableColumn("Number", "measure"),
@@ -159,7 +160,7 @@ def _main(report: ReportJson) -> Iterator[ReportClaim]:
         compared = AgainstPeople.of_run(report, index, state=state, judge=judge, people=people)
         if compared.result is None:
             continue
-        sides = {"judge": compared.judge, "people": compared.people}
+        sides: dict[str, Slot] = {"judge": compared.judge, "people": compared.people}
         yield ReportClaim(
             f"judges.{index}",
             clause(f"{{judge}} was right {_COMPARED.get(state, '')} {{people}}", **sides),
@@ -199,7 +200,8 @@ class _Forms:
     verbs: tuple[str, ...] = ()
 
     def claim(self, test: RaterTest) -> ReportClaim:
-        slots = {"name": test.name} | {verb: test.verb(verb) for verb in self.verbs}
+        slots: dict[str, Slot] = {verb: test.verb(verb) for verb in self.verbs}
+        slots["name"] = test.name
         finding = test.result.finding
         return ReportClaim(
             test.who,

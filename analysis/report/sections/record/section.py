@@ -499,15 +499,15 @@ def _took_part(report: ReportJson) -> Text:
         totals = [(pay["rewards"], pay.get("currency"))]
         if pay["rewards"] is None:
             totals = [(one["rewards"], one["currency"]) for one in pay["promised"]]
-        each: Text | Words = NOTHING
+        per_answer: Text | Words = NOTHING
         if pay["per_correct"]:
             amount = _amount(pay["per_correct"], pay["currency"])
-            each = clause(", {amount} per right answer", amount=amount)
+            per_answer = clause(", {amount} per right answer", amount=amount)
         paid = clause(
-            f"{form} in rewards, before platform fees and taxes{{each}}",
+            f"{form} in rewards, before platform fees and taxes{{per_answer}}",
             finished=finished,
             rewards=joined([_amount(*total) for total in totals]),
-            each=each,
+            per_answer=per_answer,
         )
     return say(
         "{people} gave the {answers} of this report{paid}.",
