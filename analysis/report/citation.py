@@ -136,10 +136,10 @@ def _judges(report: ReportJson) -> Iterator[Text]:
         place = judges[0][1]
         judged = report["judges"][place]["items"]
         yield say(
-            "{judges} judged {items}{each} from {features} ({way}).",
+            "{judges} judged {items}{alike} from {features} ({way}).",
             judges=joined([name for name, _ in judges]),
             items=Population("item", n=judged, path=f"judges.{place}.items"),
-            each=Words(" each" if len(judges) > 1 else ""),
+            alike=Words(" each" if len(judges) > 1 else ""),
             features=Name("; from ".join(features)),
             way=_way(report, place),
         )
@@ -182,21 +182,21 @@ def _way(report: ReportJson, place: int) -> Text:
     record, samples = run["record"], run["record"]["samples"]
     # Closed judgments: each order and each repetition is one.
     closed = sum(n for state, n in run["judgments"].items() if state != "open")
-    order, each = record["orders"].replace("_", " "), "item"
+    order, unit = record["orders"].replace("_", " "), "item"
     if run["position"]["both_orders"]["n"] and closed > run["items"]:
         # Each order is a separate judgment, whatever an imported file says.
-        order, each, samples = "both", "item, as many in each order", 2 * samples
+        order, unit, samples = "both", "item, as many in each order", 2 * samples
     readings = clause("one reading")
     if samples > 1:
-        count = Quantity("count", None, samples, f"{path}.record.samples" if each == "item" else "")
+        count = Quantity("count", None, samples, f"{path}.record.samples" if unit == "item" else "")
         readings = clause("{n} readings", n=count)
     return clause(
-        "setting “{setting}”, order of the responses: {order}, {readings} of each {each}, "
+        "setting “{setting}”, order of the responses: {order}, {readings} of each {unit}, "
         "{judgments}",
         setting=Name(run["setting"]),
-        order=Words(order),
+        order=Name(order),
         readings=readings,
-        each=Words(each),
+        unit=Words(unit),
         judgments=Population("judgment", n=closed),
     )
 

@@ -23,8 +23,9 @@ Made = TypeVar("Made")
 # Whether an exception in a part ends the whole report, as in tests.
 RAISES = False
 
-# The top of the page, the head of the chapter, “What is missing here”, the methods, the limits.
-SentencePlace = Literal["headline", "finding", "missing", "methods", "limit"]
+# The top of the page, the head of the chapter, “What is missing here”, the methods, the limits, and
+# wherever the section's own template has it.
+SentencePlace = Literal["headline", "finding", "missing", "methods", "limit", "own"]
 
 
 @dataclass(frozen=True)

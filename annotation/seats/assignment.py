@@ -48,6 +48,7 @@ class VersionRule(Protocol):
 
 VERSIONS: Kind[VersionRule] = Kind("seat_rules", "versions")
 
+
 @dataclass(frozen=True)
 class LaterItems:
     """Items that a study gets while people take part.

@@ -1,9 +1,12 @@
 """Quantities know their population, and no sentence can mix populations."""
 
+import ast
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,3 +126,24 @@ def test_no_form_gets_two_populations_into_a_sentence_without_naming_them(x, y, 
     else:
         with pytest.raises(OtherPopulation):
             say(form, x=x, y=y)
+
+
+def made_of_values(path):
+    """Notes of tables, and titles and captions of figures, with values outside of quantities."""
+    for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in WITH_WORDS:
+            words = call.args[WITH_WORDS[call.func.id]]
+            words += [keyword.value for keyword in call.keywords if keyword.arg == "note"]
+            for part in (node for argument in words for node in ast.walk(argument)):
+                # Constants, such as what italics mean, have no value of a report.
+                if isinstance(part, ast.FormattedValue) and not isinstance(part.value, ast.Name):
+                    yield f"{path}:{part.lineno}"
+
+
+# Where the words are among the arguments.
+WITH_WORDS = {"Table": slice(4, 5), "table_of_entries": slice(4, 5), "Figure": slice(1, 3)}
+
+
+def test_titles_of_figures_and_notes_of_tables_have_values_as_quantities_only():
+    folder = Path(settings.BASE_DIR, "analysis", "report")
+    assert [place for path in folder.rglob("*.py") for place in made_of_values(path)] == []

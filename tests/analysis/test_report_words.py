@@ -64,7 +64,7 @@ FAILED = ["unparseable"] * 7 + ["refused"] * 3 + ["error"] * 2
             [{"state": state} for state in FAILED],
             "no readable answer to any of 12 items (3 refused, 7 unreadable, 2 failed)",
         ),
-        ({}, [{"choice": "r1", "certainty": 60}] * 5, "steady was asked about 5 of 12 items"),
+        ({}, [{"choice": "r1", "certainty": 60}] * 5, "steady was asked about 5 items (of 12)"),
     ],
     ids=["truth", "people", "variation", "high", "low", "readable", "asked"],
 )
@@ -111,7 +111,9 @@ def test_the_side_gets_a_light_and_a_sentence():
 
     lights = {light.light: str(light.text) for light in lights_of(report_of(study))}
 
-    assert lights["red"].startswith("lefty leans to side A: side A was chosen in 100.0 % of 80 answers")
+    assert lights["red"].startswith(
+        "lefty leans to side A: side A was chosen in 100.0 % of 80 answers"
+    )
     assert {"unknown", "green"} & lights.keys()
 
 

@@ -100,7 +100,7 @@ def test_the_number_the_table_the_figure_and_the_sentence_are_in_the_files(study
     assert 'id="figure-pace"' in chapter
     assert 'id="table-pace"' in chapter
     link = '<a class="number-link" href="#from-pace.right">12.0</a>'
-    assert f"Right answers took {link} seconds" in chapter
+    assert f"The median time was {link} seconds in " in chapter
     assert 'id="from-pace.right"' in page
     assert '<a href="#pace">Pace</a>' in page
 

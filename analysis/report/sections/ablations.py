@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, repeated_readings
-from analysis.report.quantities import Quantity, fixed, say
+from analysis.report.quantities import Quantity, bare, say
 from analysis.report.report_json import Json, estimate, number, put, put_interval
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sentences import THRESHOLD
@@ -119,7 +119,7 @@ def ablation_cells(report: ReportJson) -> Table:
             "Change: accuracy minus accuracy with the whole persona, on the items that both "
             "decided. {conditional}",
             level=Quantity("level", None, report["parameters"]["threshold"], THRESHOLD),
-            conditional=fixed(CONDITIONAL),
+            conditional=bare(CONDITIONAL),
         ),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.data.verdicts import Ints
-from analysis.report.quantities import Name, Population, Quantity, Words, say
+from analysis.report.quantities import Name, Population, Quantity, Text, Words, say
 from analysis.report.report_json import Json, estimate, number, put
 from analysis.report.results import late_changes
 from analysis.report.rules import LEVEL
@@ -364,18 +364,7 @@ class LimitsSection(Section):
     parts = (Claims(),)
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
-        tested = page.report.get("claims_tested", {"tested": 0, "hold": 0})
-        claims = Population("claim", n=tested["tested"], path="claims_tested.tested")
-        return {
-            "tested": say(
-                "In addition to the answer of the first screen, {claims} {were} tested, and {hold} "
-                "{verb}.",
-                claims=claims,
-                were=Words("was" if claims.n == 1 else "were"),
-                hold=Quantity("count", claims, tested["hold"], "claims_tested.hold"),
-                verb=Words("holds" if tested["hold"] == 1 else "hold"),
-            )
-        }
+        return {"tested": _tested(page.report)}
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         """Warn if nothing was planned, or plans changed later."""
@@ -385,3 +374,18 @@ class LimitsSection(Section):
             yield Sentence("limit", say(form, because=Name(registered["because"])), "explored")
         for text in late_changes(report):
             yield Sentence("limit", text, "late_change")
+        if report.get("claims_tested"):
+            yield Sentence("own", _tested(report))
+
+
+def _tested(report: ReportJson) -> Text:
+    """How many claims were tested, and how many hold."""
+    tested = report.get("claims_tested", {"tested": 0, "hold": 0})
+    claims = Population("claim", n=tested["tested"], path="claims_tested.tested")
+    return say(
+        "In addition to the answer of the first screen, {claims} {were} tested, and {hold} {verb}.",
+        claims=claims,
+        were=Words("was" if claims.n == 1 else "were"),
+        hold=Quantity("count", claims, tested["hold"], "claims_tested.hold"),
+        verb=Words("holds" if tested["hold"] == 1 else "hold"),
+    )

@@ -60,7 +60,15 @@ from analysis.report.report_json import (
 )
 from analysis.report.results import NOTHING, Finding, TestResult, by_chance, cannot_tell, items
 from analysis.report.rules import SMALL
-from analysis.report.section import Analysis, ReportJson, ReportPage, Section, Sentence
+from analysis.report.section import (
+    RUN,
+    Analysis,
+    NumberSource,
+    ReportJson,
+    ReportPage,
+    Section,
+    Sentence,
+)
 from analysis.report.sentences import LENGTH, MAJORITY, SIDES, SINGLE, at, members
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, table_of_entries
@@ -375,6 +383,11 @@ class SidesSection(Section):
             main=("human.position.share_a", "judges.*.position.share_a"),
         ),
     )
+    sources = (
+        NumberSource("human.position", "position", "People"),
+        NumberSource("judges.*.position", "position", RUN),
+        NumberSource("claims_tested.members", "position"),
+    )
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {
@@ -583,6 +596,9 @@ class Position(Section):
     title = "Sides, length and order"
     inside = "Sides of the screen, lengths, ties, and noise"
     parts = (SidesSection(), LengthSection(), Ties(), Noise())
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        return (Sentence("own", light.text) for light in lights(report))
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         return {"lights": lights(page.report)}

@@ -11,8 +11,10 @@ from analysis.report.quantities import (
     Name,
     Population,
     Quantity,
+    Slot,
     Text,
     Words,
+    bare,
     capitalised,
     clause,
     say,
@@ -63,8 +65,10 @@ class ReportClaim:
     is_held: bool
     of: Population | Words = NOTHING
 
-    def row(self, words: Text) -> list[Any]:
+    def row(self) -> list[Any]:
         about = self.of if self.value is None else self.value.of
+        words = clause("Open: {question}", question=self.question)
+        words = self.claim if self.is_held else words
         return [str(capitalised(words)), self.value, self.value, str(about)]
 
 
@@ -75,8 +79,10 @@ def what_was_found(report: ReportJson) -> Table:
     tested.sort(key=lambda one: order.get(one.who, 2))
     held = [one for one in (*main, *tested) if one.is_held]
     questions = [one for one in (*main, *tested) if not one.is_held and one.who == asked]
-    rows = [one.row(one.claim) for one in held[:MOST_CLAIMS]]
-    rows += [one.row(clause("Open: {question}", question=one.question)) for one in questions]
+    # The answer of the first screen is the first row, whether it holds or is open.
+    first, rest = main[:1], [one for one in questions if one not in main[:1]]
+    claims = [*(one for one in first if not one.is_held), *held[:MOST_CLAIMS], *rest]
+    rows = [one.row() for one in claims]
     columns = (
         TableColumn("Claim"),
         TableColumn("Number", "measure"),
@@ -154,7 +160,7 @@ def _main(report: ReportJson) -> Iterator[ReportClaim]:
         compared = AgainstPeople.of_run(report, index, state=state, judge=judge, people=people)
         if compared.result is None:
             continue
-        sides = {"judge": compared.judge, "people": compared.people}
+        sides: dict[str, Slot] = {"judge": compared.judge, "people": compared.people}
         yield ReportClaim(
             f"judges.{index}",
             clause(f"{{judge}} was right {_COMPARED.get(state, '')} {{people}}", **sides),
@@ -194,7 +200,8 @@ class _Forms:
     verbs: tuple[str, ...] = ()
 
     def claim(self, test: RaterTest) -> ReportClaim:
-        slots = {"name": test.name} | {verb: test.verb(verb) for verb in self.verbs}
+        slots: dict[str, Slot] = {verb: test.verb(verb) for verb in self.verbs}
+        slots["name"] = test.name
         finding = test.result.finding
         return ReportClaim(
             test.who,
@@ -261,7 +268,7 @@ def _of_other_kinds(report: ReportJson) -> Iterator[ReportClaim]:
             tested = Population("claim", "tested", entry["tested"])
             held = clause(
                 "{kind}: {hold} of {hold.n} hold",
-                kind=Words(entry["kind"]),
+                kind=bare(entry["kind"]),
                 hold=Quantity("count", tested, entry["hold"]),
             )
             yield ReportClaim("", held, Text(()), None, True, Words("see its chapter"))

@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.stats import Sharing
 from analysis.stats.core.results import FloatArray
-from analysis.stats.core.shared_variance import ANNOTATOR, Kind
+from analysis.stats.core.shared_variance import ANNOTATOR, SharedKind
 from analysis.stats.systems.strengths import fit_strengths, results, system_strengths
 from analysis.stats.systems.win_rates import Contests
 from benchmarks.simulations.promises import (
@@ -50,7 +50,7 @@ def arena(rng: np.random.Generator, *, uniform: float) -> tuple[Contests, FloatA
     table = np.array(rows)
     names = ("item", "persona", ANNOTATOR)
     at = np.arange(len(table))
-    kinds = {name: Kind.of(at, table[:, 3 + k], len(table)) for k, name in enumerate(names)}
+    kinds = {name: SharedKind.of(at, table[:, 3 + k], len(table)) for k, name in enumerate(names)}
     return Contests.of(table[:, 0], table[:, 1]), table[:, 2], Sharing.of(len(table), kinds)
 
 

@@ -4,11 +4,11 @@ import random
 from dataclasses import replace
 
 import pytest
-from extras.judges_compared.references import given_away, with_reference
-from extras.judges_compared.wording import WORDINGS
 
 from analysis.data.dataset import load_dataset
 from analysis.report.study import ReportedStudy
+from extras.judges_compared.references import given_away, with_reference
+from extras.judges_compared.wording import WORDINGS
 from judging.errors import ConflictingValue
 from judging.models import Judgment
 from judging.runs.costs import estimate_start

@@ -11,6 +11,7 @@ from analysis.report.quantities import (
     Quantity,
     Text,
     Words,
+    bare,
     clause,
     joined,
     say,
@@ -197,25 +198,23 @@ def comparison(report: ReportJson) -> Table:
             ("from", "points", "difference.bounds.low", "With missing answers"),
             ("to", "points", "difference.bounds.high", "With missing answers"),
         ],
-        "Intervals, p values and reading allow for shared people, personas and questions, so "
-        "they are about others like these. "
-        + as_best(
-            report,
-            "The lower end of the 95 % interval allows for choosing the best of several runs, as "
-            "on the first screen. Holm: adjusted over this many runs, those that compete to be "
-            "the best (for others, those that saw the same features). ",
-        )
-        + f"{_readings(report)} {DETECTABLE} With missing answers: the smallest and largest "
-        "difference that ties and missing answers allow.",
-    )
-
-
-def _readings(report: ReportJson) -> Text:
-    """What “different” and “equivalent” mean."""
-    return say(
-        "Different: Holm's p is at most .05. Equivalent: that of two one-sided tests is, for a "
-        "margin of ±{margin} points set in the study.",
-        margin=Quantity("margin", None, report["parameters"]["margin"], "parameters.margin"),
+        say(
+            "Intervals, p values and reading allow for shared people, personas and questions, so "
+            "they are about others like these. {best}Different: Holm's p is at most .05. "
+            "Equivalent: that of two one-sided tests is, for a margin of ±{margin} points set in "
+            "the study. {detectable} With missing answers: the smallest and largest difference "
+            "that ties and missing answers allow.",
+            best=bare(
+                as_best(
+                    report,
+                    "The lower end of the 95 % interval allows for choosing the best of several "
+                    "runs, as on the first screen. Holm: adjusted over this many runs, those that "
+                    "compete to be the best (for others, those that saw the same features). ",
+                )
+            ),
+            margin=Quantity("margin", None, report["parameters"]["margin"], "parameters.margin"),
+            detectable=bare(DETECTABLE),
+        ),
     )
 
 

@@ -396,10 +396,12 @@ def raters_table(report: ReportJson) -> Table:
         [row["rater"], row, *(row[key] for _, _, key in fields), *row["checks"].values()]
         for row in listed
     ]
-    about_bits = (
-        " Bits: the information of an answer about the right one (Dawid and Skene's model), 0 "
-        "for somebody who ignores the items; rough with a few dozen answers."
-    )
+    about_bits = ""
+    if has_bits:
+        about_bits = (
+            " Bits: the information of an answer about the right one (Dawid and Skene's model), 0 "
+            "for somebody who ignores the items; rough with a few dozen answers."
+        )
     return Table(
         "raters",
         "How each person worked, by pseudonym",
@@ -408,7 +410,7 @@ def raters_table(report: ReportJson) -> Table:
         "Signs to look at, never grounds for rejection: people who disagree with others may "
         "know better. AUROC needs ten right and ten wrong answers with a certainty. The longest "
         "run counts answers on one side of the screen, in the order in which the person saw the "
-        f"items.{about_bits if has_bits else ''}",
+        f"items.{about_bits}",
         is_record=True,
     )
 

@@ -334,7 +334,7 @@ def _read_leniently(name: Name, entry: ReportJson, path: str) -> Text:
     return sentences(
         say("{read}.", read=read),
         say(
-            "Without them, it is right on {strict} of {strict.n} instead of {lenient} of "
+            "Without them, it is right on {strict} of {strict.of} instead of {lenient} of "
             "{lenient.of}.",
             strict=strict,
             lenient=lenient,
@@ -368,7 +368,7 @@ def _of_judges(report: ReportJson) -> Iterator[Text]:
                 "undefined, not zero.",
                 name=Name(name),
                 asked=asked,
-                why=joined(list(_unread(judge, asked, f"judges.{place}"))),
+                why=joined(list(_unread(judge, asked, f"judges.{place}")), last=", "),
             )
         elif not asked.is_whole:
             yield say(
@@ -380,8 +380,8 @@ def _of_judges(report: ReportJson) -> Iterator[Text]:
 
 
 def _unread(judge: ReportJson, asked: Population, path: str) -> Iterator[Text]:
-    for key, why in WHY.items():
-        if n := judge["excluded"][key]:
+    for key, n in judge["excluded"].items():
+        if n and (why := WHY.get(key)):
             yield clause(
                 "{n} {why}",
                 n=Quantity("count", asked, n, f"{path}.excluded.{key}"),
@@ -499,15 +499,15 @@ def _took_part(report: ReportJson) -> Text:
         totals = [(pay["rewards"], pay.get("currency"))]
         if pay["rewards"] is None:
             totals = [(one["rewards"], one["currency"]) for one in pay["promised"]]
-        each: Text | Words = NOTHING
+        per_answer: Text | Words = NOTHING
         if pay["per_correct"]:
             amount = _amount(pay["per_correct"], pay["currency"])
-            each = clause(", {amount} per right answer", amount=amount)
+            per_answer = clause(", {amount} per right answer", amount=amount)
         paid = clause(
-            f"{form} in rewards, before platform fees and taxes{{each}}",
+            f"{form} in rewards, before platform fees and taxes{{per_answer}}",
             finished=finished,
             rewards=joined([_amount(*total) for total in totals]),
-            each=each,
+            per_answer=per_answer,
         )
     return say(
         "{people} gave the {answers} of this report{paid}.",
@@ -534,6 +534,7 @@ class Record(Section):
             yield Sentence("missing", text)
         for code, text in _limits(report):
             yield Sentence("limit", text, code)
+        yield Sentence("own", _took_part(report))
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         # Templates resolve a dictionary's method “items” before the key “items”.
