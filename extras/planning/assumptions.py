@@ -175,6 +175,12 @@ def compute_queued(*, forecast_id: int) -> PowerForecast:
 
 def _compute(job: PowerForecast, progress: JobProgress) -> Mapping[str, Any]:
     from extras.planning.forecast import forecast
+    from extras.planning.next_money import AMOUNT, next_purchases
 
     assumed = Assumptions.read(job.assumptions)
-    return {"result": forecast(job.study, assumed, on_progress=progress)}
+    result = forecast(job.study, assumed, on_progress=progress)
+    try:
+        bought = next_purchases(job.study, AMOUNT, assumed)
+    except BadParameters as error:
+        bought = {"problem": str(error)}
+    return {"result": result | {"next": bought}}

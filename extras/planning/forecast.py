@@ -35,7 +35,7 @@ def forecast(
     study: Study, assumed: Assumptions, *, what_if: bool = True, on_progress: ForecastProgress
 ) -> dict[str, Any]:
     """Simulate the planned design and, for `what_if`, others. Raises `BadParameters`."""
-    pilot, assumed = _with_pilot(assumed, on_progress)
+    pilot, assumed = with_pilot(assumed, on_progress)
     persona, question = clusters_of_items(study)
     if not persona:
         persona = question = list(range(assumed.items))
@@ -66,7 +66,7 @@ def forecast(
     }
 
 
-def _with_pilot(
+def with_pilot(
     assumed: Assumptions, on_progress: ForecastProgress
 ) -> tuple[VarianceComponents | None, Assumptions]:
     """The pilot's estimates, which replace defaults that the researcher kept."""

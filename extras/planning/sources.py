@@ -19,6 +19,8 @@ from studies.errors import StudyError
 from studies.models import Item, Study
 
 if TYPE_CHECKING:
+    from analysis.data.arrays import Dataset, RunData
+    from analysis.stats.core.results import FloatArray
     from extras.planning.stats.variance_components import PilotAnswers
 
 
@@ -140,16 +142,73 @@ def pilot_answers(slug: str) -> "PilotAnswers":
             f"Study “{slug}” has no answers to items with a known right answer, so its accuracy "
             "is unknown. Choose another pilot."
         )
-    runs = [run_verdicts(data, run).correct for run in data.runs if run.features == "all"]
-    judge = max(runs, key=lambda correct: int((correct == 1).sum()), default=None)
+    best = _best_run(data)
     return PilotAnswers(
         (votes.choice[known] == truth[known]).astype(np.int64),
         votes.item[known],
         votes.annotator[known],
         np.array(_codes([item.persona for item in data.items])),
         np.array(_codes([item.question for item in data.items])),
-        None if judge is None else judge.astype(np.int64),
+        None if best is None else run_verdicts(data, best).correct.astype(np.int64),
     )
+
+
+def _best_run(data: "Dataset") -> "RunData | None":
+    """The run with the most right verdicts, of those that show the whole persona."""
+    from analysis.data.verdicts import run_verdicts
+
+    runs = [run for run in data.runs if run.features == "all"]
+    return max(
+        runs, key=lambda run: int((run_verdicts(data, run).correct == 1).sum()), default=None
+    )
+
+
+@dataclass(frozen=True)
+class JudgeReadings:
+    """Right readings and all readings of each item, by a run and by the best other judge's."""
+
+    name: str
+    right: "FloatArray"
+    read: "FloatArray"
+    other: str = ""
+    other_share: "FloatArray | None" = None
+
+    @property
+    def share(self) -> "FloatArray":
+        """The share of right readings, NaN without one."""
+        import numpy as np
+
+        return np.divide(
+            self.right, self.read, out=np.full(self.read.shape, np.nan), where=self.read > 0
+        )
+
+
+def judge_readings(slug: str) -> JudgeReadings | None:
+    """How the best judge of a study read its items; None without one that can be scored."""
+    from dataclasses import replace
+
+    from analysis.data.dataset import load_dataset
+
+    data = load_dataset(slug)
+    best = _best_run(data)
+    if best is None:
+        return None
+    found = _readings_of(data, best)
+    others = replace(data, runs=tuple(run for run in data.runs if run.judge != best.judge))
+    if (other := _best_run(others)) is not None:
+        found = replace(found, other=other.judge, other_share=_readings_of(data, other).share)
+    return found if found.read.any() else None
+
+
+def _readings_of(data: "Dataset", run: "RunData") -> JudgeReadings:
+    import numpy as np
+
+    rows, n = run.judgments, len(data.items)
+    truth = data.scored_truth(offers_tie=run.offers_tie)[rows.item]
+    done = (rows.status == "done") & (truth >= 0)
+    right = np.bincount(rows.item[done & (rows.choice == truth)], minlength=n)
+    read = np.bincount(rows.item[done], minlength=n)
+    return JudgeReadings(run.judge, right.astype(np.float64), read.astype(np.float64))
 
 
 def _codes(values: Sequence[str]) -> list[int]:

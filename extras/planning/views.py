@@ -230,8 +230,23 @@ def _forecast_page(
             "assumed": wording.assumed_lines(job.result),
             "majority": design["majority"] * 100,
             "tested_margin": job.result["assumptions"]["margin"] * 100,
+            "next": _next_context(job.result.get("next")),
         }
     return render(request, "planning/forecast.html", context, status=status)
+
+
+def _next_context(bought: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the next money buys; nothing in forecasts of earlier versions."""
+    if bought is None or "problem" in bought:
+        return dict(bought or {})
+    from extras.planning.next_money import lines_of, summary_of
+
+    return {
+        **bought,
+        "summary": summary_of(bought),
+        "lines": lines_of(bought),
+        "points": f"{bought['now'] * 100:.1f}",
+    }
 
 
 def _hourly(study: Study) -> Iterator[tuple[str, str]]:

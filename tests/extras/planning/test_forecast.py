@@ -184,6 +184,8 @@ def test_the_page_computes_and_shows_a_forecast(plain, django_capture_on_commit_
     status = client.get(f"{URL}status/").json()
     tasks.compute_forecast(*queued.call_args.args)
     page = client.get(URL, {"design": "120x3"}).content.decode()
+    assert "The next 100 USD" in page
+    assert "As many items of new personas" in page
 
     assert response.headers["Location"] == URL
     assert 'id="job"' in waiting

@@ -59,6 +59,18 @@ class Command(BaseCommand):
         parser.add_argument(
             "--what-if", action="store_true", help="show other numbers of items and answers too"
         )
+        parser.add_argument(
+            "--next",
+            type=float,
+            metavar="AMOUNT",
+            help="show instead what this much more of the study's currency narrows most",
+        )
+        parser.add_argument(
+            "--dollar",
+            type=float,
+            metavar="RATE",
+            help="with --next: price of a dollar in that currency, because judges cost dollars",
+        )
         parser.add_argument("--json", action="store_true", help="print the forecast as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -74,16 +86,21 @@ class Command(BaseCommand):
                 )
             seats = (chosen["items"] or items) * (chosen["answers"] or study.annotations_per_item)
             chosen["per_annotator"] = max(1, -(-seats // options["annotators"]))
+        if options["dollar"] is not None and options["next"] is None:
+            raise CommandError("--dollar needs --next.", returncode=2)
         try:
-            result = self._forecast(
-                study, Assumptions.of(study, items_there=items, **chosen), options
-            )
+            assumed = Assumptions.of(study, items_there=items, **chosen)
+            compute = self._forecast if options["next"] is None else self._next
+            result = compute(study, assumed, options)
         except AnalysisError as error:
             raise CommandError(str(error), returncode=2) from None
         if options["json"]:
             self.stdout.write(json.dumps(result, indent=2))
             return
-        self._show(result)
+        if options["next"] is None:
+            self._show(result)
+        else:
+            self._show_next(result)
 
     def _forecast(self, study: Any, assumed: Assumptions, options: Mapping[str, Any]) -> Any:
         from extras.planning.forecast import forecast
@@ -95,6 +112,36 @@ class Command(BaseCommand):
                 bar.update(percent - bar.n)
 
             return forecast(study, assumed, what_if=options["what_if"], on_progress=show)
+
+    def _next(self, study: Any, assumed: Assumptions, options: Mapping[str, Any]) -> Any:
+        from extras.planning.next_money import next_purchases
+
+        with progress_bar(sys.stderr, total=100, label=study.slug) as bar:
+
+            def show(percent: int, sentence: str) -> None:
+                bar.set_postfix_str(sentence, refresh=False)
+                bar.update(percent - bar.n)
+
+            return next_purchases(
+                study, options["next"], assumed, dollar=options["dollar"], on_progress=show
+            )
+
+    def _show_next(self, result: Mapping[str, Any]) -> None:
+        from extras.planning.next_money import lines_of, summary_of
+
+        self.stdout.write(summary_of(result))
+        self.stdout.write("")
+        now = "now" if result["is_observed"] else "expected"
+        columns = ["Purchase", "Buys", "Cost", "Then", "Narrower by", f"For 1 {result['currency']}"]
+        lines = lines_of(result)
+        self._table(columns, [line[:-1] for line in lines])
+        self.stdout.write(
+            f"A judge minus the majority of people, half the 95 % interval {now}: "
+            f"±{result['now'] * 100:.1f} points. {result['basis']}"
+        )
+        for title, *_, why in lines:
+            if why:
+                self.stdout.write(f"{title}: {why}.")
 
     def _show(self, result: Mapping[str, Any]) -> None:
         design = result["designs"][0]
