@@ -14,7 +14,7 @@ from analysis.data.arrays import CODE, MISSING, Dataset, Extra, Index
 from analysis.data.extras import ExtraReader
 from analysis.report.report_json import Json, put, put_estimate
 from analysis.stats.core.results import Estimate
-from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
+from analysis.stats.core.shared_variance import ANNOTATOR, SharedKind, Sharing
 from analysis.stats.systems.strengths import system_strengths
 from analysis.stats.systems.win_rates import Contests, win_rates
 from annotation.models import Annotation
@@ -109,7 +109,7 @@ def live_ranking(arena: Arena) -> Json:
         "question": [row.question for row in rows],
     }
     kinds = {
-        name: Kind.of(np.arange(n), np.unique(codes, return_inverse=True)[1], n)
+        name: SharedKind.of(np.arange(n), np.unique(codes, return_inverse=True)[1], n)
         for name, codes in columns.items()
     }
     first = np.array([place[row.first] for row in rows], dtype=np.int64)
