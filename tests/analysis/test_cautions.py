@@ -216,7 +216,7 @@ def test_judges_without_any_answer_of_people_ask_for_people():
 def hesitant(*, ties: int, known: int = 40) -> Study:
     """40 items with three people, who give a tie on the first ones; the last have no right answer.
 
-    Each of six people answers 20 items that follow each other.
+    Three of six people answer the first 32 items, and the others the rest.
     """
     study = make_study(state=Study.State.CLOSED, allow_tie=True)
     persona, run = make_persona(study=study), make_run(study=study, judge="j", setting="tie")
@@ -225,7 +225,7 @@ def hesitant(*, ties: int, known: int = 40) -> Study:
         truth = "r1" if place % 2 else "r2"
         shown = truth if place < known else ""
         item = make_item(study=study, persona=persona, first_person=shown)
-        for rater in raters[:3] if place < 20 else raters[3:]:
+        for rater in raters[:3] if place < 32 else raters[3:]:
             answer(rater, item, "tie" if place < ties else truth, 70)
         judge_item(run, item, "tie" if ties == 40 else truth, 70)
     return study
@@ -234,7 +234,10 @@ def hesitant(*, ties: int, known: int = 40) -> Study:
 def test_ties_that_count_as_wrong_are_named():
     report = report_of(hesitant(ties=30))
 
-    words = "The majority of people gave a tie on 30 of 40 items, and it counts as wrong there."
+    words = (
+        "The majority of people gave a tie on 30 of 40 items where a response is right, and it "
+        "counts as wrong there."
+    )
     assert words in verdict_of(report).caveats
     assert [entry["who"] for entry in report["cautions"]["tied"]] == ["majority"]
     assert "tied" not in report_of(hesitant(ties=4)).get("cautions", {})
@@ -247,7 +250,7 @@ def test_where_everybody_gives_ties_no_order_of_sides_is_said_to_be_unknown():
 
 
 def test_people_behind_the_comparison_are_not_taken_for_all_of_the_study():
-    verdict = verdict_of(report_of(hesitant(ties=0, known=20)))
+    verdict = verdict_of(report_of(hesitant(ties=0, known=32)))
 
     assert any("Only 3 people (of 6) behind the comparison" in text for text in verdict.caveats)
     assert "people (3 of 6 people so far, behind the comparison)" in verdict.settling
