@@ -50,17 +50,15 @@ def improvements_of(
             "opening": one.opening,
             **{name: one.results[name] for name in ("learn_n", "sealed_n", "sealed_personas")},
             **{name: one.results[name] for name in ("earlier_tried", "has_moved")},
-            "wordings": [_entry(each) for each in one.results["candidates"]],
+            "wordings": [
+                {name: value for name, value in each.items() if name != "is_better"}
+                for each in one.results["candidates"]
+            ],
         }
         for one in finished(study)
         if one.run.key in shown
     ]
     return StudyImprovements(tuple(entries)) if entries else None
-
-
-def _entry(candidate: Json) -> Json:
-    """A learned wording; numbers of a trial are there if it was tried."""
-    return {name: value for name, value in candidate.items() if name != "is_better"}
 
 
 class ImprovingSection(Section):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from analysis.report.report_json import Json, number, put, put_interval
 from analysis.stats.comparison.general_difference import general_difference
@@ -260,8 +260,8 @@ def _open(improvement: Improvement, items: Sequence[SplitItem], named: Sequence[
     """Name the wordings to try, and open the sealed part for this judge."""
     study = lock_study(improvement.study_id)
     _check_unchanged(improvement, items)
-    before = opened_before(improvement).count()
-    improvement.opened_at, improvement.opening = clock.now(), before + 1
+    improvement.opened_at = clock.now()
+    improvement.opening = _opened_before(improvement).count() + 1
     improvement.save(update_fields=["opened_at", "opening", "results"])
     whole = improvement.wordings.filter(fold=WHOLE, kind__in=named)
     whole.update(is_named=True)
@@ -276,11 +276,17 @@ def _open(improvement: Improvement, items: Sequence[SplitItem], named: Sequence[
     )
 
 
-def opened_before(improvement: Improvement) -> Any:
+def _opened_before(improvement: Improvement) -> QuerySet[Improvement]:
     """Earlier improvements of the study that opened a sealed part for the same judge."""
     return Improvement.objects.filter(
         study=improvement.study_id, run__judge=improvement.run.judge_id, pk__lt=improvement.pk
     ).exclude(opened_at=None)
+
+
+def _earlier(improvement: Improvement) -> list[float]:
+    """The p values of wordings that were tried for the same judge before."""
+    tried = [one for other in _opened_before(improvement) for one in other.results["candidates"]]
+    return [one["p"] for one in tried if one.get("p") is not None]
 
 
 def _try(
@@ -295,13 +301,7 @@ def _try(
         percent = _AFTER_LEARNING + (_BEFORE_COUNT - _AFTER_LEARNING) * n // len(named)
         verdicts = _judged(improvement, learned, sealed, partial(progress, percent))
         rows.append([credit(verdicts.get(item.key), item.right) for item in sealed])
-    earlier = [
-        one["p"]
-        for other in opened_before(improvement)
-        for one in other.results.get("candidates", ())
-        if one.get("p") is not None
-    ]
-    found = try_wordings(rows, usual, _sharing(sealed), earlier=earlier)
+    found = try_wordings(rows, usual, _sharing(sealed), earlier=_earlier(improvement))
     return {
         learned.kind: _tried(one, row, usual)
         for learned, one, row in zip(named, found, rows, strict=True)
@@ -344,11 +344,7 @@ def _done(
         "sealed_n": len(of_part(items, SEALED)),
         "sealed_personas": len({item.persona for item in of_part(items, SEALED)}),
         "has_moved": _has_moved(improvement),
-        "earlier_tried": sum(
-            one.get("p") is not None
-            for other in opened_before(improvement)
-            for one in other.results.get("candidates", ())
-        ),
+        "earlier_tried": len(_earlier(improvement)),
     }
     return {"results": results, "message": message_of(results)}
 

@@ -16,7 +16,6 @@ from judging.prompts.asking import tasks_of
 from judging.protocols.registry import protocol
 from judging.runs.costs import RunUsage, duration, usage_of
 from judging.worker.endpoints import check_sharing
-from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.jobs.retry import start_over
 from studies.models import Study
@@ -81,14 +80,8 @@ def why_not(run: JudgeRun) -> str:
 
 
 def improvable_runs(study: Study) -> list[JudgeRun]:
-    """Runs whose wording can be improved, those in reports first; never those of improvements."""
-    runs = [run for run in runs_to_compare(study) if run.in_report and not why_not(run)]
-    return runs
-
-
-def writer_for(run: JudgeRun) -> Judge | None:
-    """The run's own judge if it can write anything, otherwise nobody."""
-    return judges_that_write().filter(pk=run.judge_id).first()
+    """Runs in reports whose wording can be improved."""
+    return [run for run in runs_to_compare(study) if run.in_report and not why_not(run)]
 
 
 @dataclass(frozen=True)
@@ -105,11 +98,6 @@ class ImprovementSize:
     def sizes(self) -> str:
         """The items that each gain needs, in words."""
         return ", ".join(f"{gain} points: {n:,}" for gain, n in self.needed.items())
-
-
-def size_of(wish: ImprovementWish) -> ImprovementSize:
-    """How the run's items would be split."""
-    return _size(wish, split(wish.run, wish.share / 100)[0])
 
 
 def _size(wish: ImprovementWish, items: Sequence[SplitItem]) -> ImprovementSize:
