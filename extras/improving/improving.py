@@ -150,16 +150,16 @@ def _store_wordings(improvement: Improvement, learner: Learner) -> None:
 
 def _lessons(improvement: Improvement, learner: Learner) -> dict[str, dict[int, str]]:
     """What each kind teaches, by fold; a kind from which nothing is learned in some is left out."""
-    found: dict[str, dict[int, str]] = {}
+    taught: dict[str, dict[int, str]] = {}
     for kind in improvement.kinds:
         if kind != LearnedFrom.TOGETHER:
             lessons = {fold: learner.lesson(kind, fold) for fold in _FOLDS}
             if all(lessons.values()):
-                found[kind] = lessons
-        elif len(found) > 1:
-            alone = list(found.values())
-            found[kind] = {fold: "\n\n".join(one[fold] for one in alone) for fold in _FOLDS}
-    return found
+                taught[kind] = lessons
+        elif len(taught) > 1:
+            alone = list(taught.values())
+            taught[kind] = {fold: "\n\n".join(one[fold] for one in alone) for fold in _FOLDS}
+    return taught
 
 
 def _free_name(improvement: Improvement, kind: str) -> str:
@@ -198,11 +198,11 @@ def _learned(
     chosen: Sequence[SplitItem],
 ) -> Json:
     whole = improvement.wordings.select_related("wording").get(kind=kind, fold=WHOLE)
-    found = general_difference([gains[item.key] for item in chosen], _sharing(chosen))
+    gain = general_difference([gains[item.key] for item in chosen], _sharing(chosen))
     entry: Json = {"kind": kind, "wording": whole.wording.reference}
     entry |= {"sha256": whole.wording.sha256, "learned_n": len(chosen)}
-    put(entry, "learned", number(found.value), found.reason)
-    put_interval(entry, "learned_ci", found.interval, found.reason or found.interval_reason)
+    put(entry, "learned", number(gain.value), gain.reason)
+    put_interval(entry, "learned_ci", gain.interval, gain.reason or gain.interval_reason)
     return entry
 
 
@@ -301,23 +301,23 @@ def _try(
         percent = _AFTER_LEARNING + (_BEFORE_COUNT - _AFTER_LEARNING) * n // len(named)
         verdicts = _judged(improvement, learned, sealed, partial(progress, percent))
         rows.append([credit(verdicts.get(item.key), item.right) for item in sealed])
-    found = try_wordings(rows, usual, _sharing(sealed), earlier=_earlier(improvement))
+    results = try_wordings(rows, usual, _sharing(sealed), earlier=_earlier(improvement))
     return {
         learned.kind: _tried(one, row, usual)
-        for learned, one, row in zip(named, found, rows, strict=True)
+        for learned, one, row in zip(named, results, rows, strict=True)
     }
 
 
-def _tried(found: TriedWording, after: Sequence[float], usual: Any) -> Json:
+def _tried(wording: TriedWording, after: Sequence[float], usual: Any) -> Json:
     entry: Json = {"before": float(usual.mean()), "after": float(np.mean(after))}
     entry["changed"] = float(np.mean(np.asarray(after) != usual))
-    gap = found.difference
+    gap = wording.difference
     reason = gap.reason or gap.interval_reason
     put(entry, "difference", number(gap.value), gap.reason)
     put_interval(entry, "ci", gap.interval, reason)
     put(entry, "p", number(gap.p), reason)
-    put(entry, "p_holm", number(found.p_holm), reason)
-    return entry | {"is_better": found.is_better}
+    put(entry, "p_holm", number(wording.p_holm), reason)
+    return entry | {"is_better": wording.is_better}
 
 
 def _sharing(items: Sequence[SplitItem]) -> Sharing:
