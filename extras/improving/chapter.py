@@ -38,7 +38,7 @@ def improvements_of(
     study: Study, data: Dataset, position: Mapping[int, int]
 ) -> StudyImprovements | None:
     """What came out of every improvement; None before the first."""
-    shown = {run.run for run in data.runs}
+    reported = {run.run for run in data.runs}
     entries = [
         {
             "judge": one.run.judge.name,
@@ -50,17 +50,15 @@ def improvements_of(
             "opening": one.opening,
             **{name: one.results[name] for name in ("learn_n", "sealed_n", "sealed_personas")},
             **{name: one.results[name] for name in ("earlier_tried", "has_moved")},
-            "wordings": [_entry(each) for each in one.results["candidates"]],
+            "wordings": [
+                {name: value for name, value in candidate.items() if name != "is_better"}
+                for candidate in one.results["candidates"]
+            ],
         }
         for one in finished(study)
-        if one.run.key in shown
+        if one.run.key in reported
     ]
     return StudyImprovements(tuple(entries)) if entries else None
-
-
-def _entry(candidate: Json) -> Json:
-    """A learned wording; numbers of a trial are there if it was tried."""
-    return {name: value for name, value in candidate.items() if name != "is_better"}
 
 
 class ImprovingSection(Section):
@@ -99,27 +97,32 @@ improvements.wordings.difference | share | After minus before.
         return "improvements" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        found = study.data.of(StudyImprovements)
-        return {"improvements": list(found.entries)} if found else {}
+        improvements = study.data.of(StudyImprovements)
+        return {"improvements": list(improvements.entries)} if improvements else {}
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         return {
             CLAIM: [
-                each["p_holm"]
+                wording["p_holm"]
                 for one in report.get("improvements", ())
-                for each in one["wordings"]
-                if "p_holm" in each
+                for wording in one["wordings"]
+                if "p_holm" in wording
             ]
         }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
-        found = report.get("improvements", ())
+        improvements = report.get("improvements", ())
         rows = [
-            [one["judge"], each["wording"], LearnedFrom(each["kind"]).label, each["learned"]]
-            + [each.get(key) for key in _TRIED]
-            + [each["sha256"]]
-            for one in found
-            for each in one["wordings"]
+            [
+                one["judge"],
+                wording["wording"],
+                LearnedFrom(wording["kind"]).label,
+                wording["learned"],
+            ]
+            + [wording.get(key) for key in _TRIED]
+            + [wording["sha256"]]
+            for one in improvements
+            for wording in one["wordings"]
         ]
         columns = (
             TableColumn("Judge"),
@@ -158,7 +161,7 @@ improvements.wordings.difference | share | After minus before.
                 [one[key] for key in ("judge", "learn_n", "sealed_n", "sealed_personas")]
                 + [one["split_on"], one["opened_on"] or "not opened", one["opening"]]
                 + [one["sealed_sha256"]]
-                for one in found
+                for one in improvements
             ],
             is_record=True,
         )
@@ -178,7 +181,9 @@ def _finding(one: Mapping[str, Any], path: str, level: float) -> Text:
     """The wording that holds with the largest gain, or that none was shown to be better."""
     name = Name(one["judge"])
     sealed = Population("sealed item", n=one["sealed_n"], path=f"{path}.sealed_n")
-    tried = [n for n, each in enumerate(one["wordings"]) if each.get("difference") is not None]
+    tried = [
+        n for n, wording in enumerate(one["wordings"]) if wording.get("difference") is not None
+    ]
     if not tried:
         return say(
             "{judge}: no wording was shown to be better. None of those learned from people gained "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from analysis.report.report_json import Json, number, put, put_interval
 from analysis.stats.comparison.general_difference import general_difference
@@ -150,16 +150,16 @@ def _store_wordings(improvement: Improvement, learner: Learner) -> None:
 
 def _lessons(improvement: Improvement, learner: Learner) -> dict[str, dict[int, str]]:
     """What each kind teaches, by fold; a kind from which nothing is learned in some is left out."""
-    found: dict[str, dict[int, str]] = {}
+    taught: dict[str, dict[int, str]] = {}
     for kind in improvement.kinds:
         if kind != LearnedFrom.TOGETHER:
             lessons = {fold: learner.lesson(kind, fold) for fold in _FOLDS}
             if all(lessons.values()):
-                found[kind] = lessons
-        elif len(found) > 1:
-            alone = list(found.values())
-            found[kind] = {fold: "\n\n".join(one[fold] for one in alone) for fold in _FOLDS}
-    return found
+                taught[kind] = lessons
+        elif len(taught) > 1:
+            alone = list(taught.values())
+            taught[kind] = {fold: "\n\n".join(one[fold] for one in alone) for fold in _FOLDS}
+    return taught
 
 
 def _free_name(improvement: Improvement, kind: str) -> str:
@@ -198,11 +198,11 @@ def _learned(
     chosen: Sequence[SplitItem],
 ) -> Json:
     whole = improvement.wordings.select_related("wording").get(kind=kind, fold=WHOLE)
-    found = general_difference([gains[item.key] for item in chosen], _sharing(chosen))
+    gain = general_difference([gains[item.key] for item in chosen], _sharing(chosen))
     entry: Json = {"kind": kind, "wording": whole.wording.reference}
     entry |= {"sha256": whole.wording.sha256, "learned_n": len(chosen)}
-    put(entry, "learned", number(found.value), found.reason)
-    put_interval(entry, "learned_ci", found.interval, found.reason or found.interval_reason)
+    put(entry, "learned", number(gain.value), gain.reason)
+    put_interval(entry, "learned_ci", gain.interval, gain.reason or gain.interval_reason)
     return entry
 
 
@@ -260,8 +260,8 @@ def _open(improvement: Improvement, items: Sequence[SplitItem], named: Sequence[
     """Name the wordings to try, and open the sealed part for this judge."""
     study = lock_study(improvement.study_id)
     _check_unchanged(improvement, items)
-    before = opened_before(improvement).count()
-    improvement.opened_at, improvement.opening = clock.now(), before + 1
+    improvement.opened_at = clock.now()
+    improvement.opening = _opened_before(improvement).count() + 1
     improvement.save(update_fields=["opened_at", "opening", "results"])
     whole = improvement.wordings.filter(fold=WHOLE, kind__in=named)
     whole.update(is_named=True)
@@ -276,11 +276,17 @@ def _open(improvement: Improvement, items: Sequence[SplitItem], named: Sequence[
     )
 
 
-def opened_before(improvement: Improvement) -> Any:
+def _opened_before(improvement: Improvement) -> QuerySet[Improvement]:
     """Earlier improvements of the study that opened a sealed part for the same judge."""
     return Improvement.objects.filter(
         study=improvement.study_id, run__judge=improvement.run.judge_id, pk__lt=improvement.pk
     ).exclude(opened_at=None)
+
+
+def _earlier(improvement: Improvement) -> list[float]:
+    """The p values of wordings that were tried for the same judge before."""
+    tried = [one for other in _opened_before(improvement) for one in other.results["candidates"]]
+    return [one["p"] for one in tried if one.get("p") is not None]
 
 
 def _try(
@@ -295,29 +301,23 @@ def _try(
         percent = _AFTER_LEARNING + (_BEFORE_COUNT - _AFTER_LEARNING) * n // len(named)
         verdicts = _judged(improvement, learned, sealed, partial(progress, percent))
         rows.append([credit(verdicts.get(item.key), item.right) for item in sealed])
-    earlier = [
-        one["p"]
-        for other in opened_before(improvement)
-        for one in other.results.get("candidates", ())
-        if one.get("p") is not None
-    ]
-    found = try_wordings(rows, usual, _sharing(sealed), earlier=earlier)
+    results = try_wordings(rows, usual, _sharing(sealed), earlier=_earlier(improvement))
     return {
         learned.kind: _tried(one, row, usual)
-        for learned, one, row in zip(named, found, rows, strict=True)
+        for learned, one, row in zip(named, results, rows, strict=True)
     }
 
 
-def _tried(found: TriedWording, after: Sequence[float], usual: Any) -> Json:
+def _tried(wording: TriedWording, after: Sequence[float], usual: Any) -> Json:
     entry: Json = {"before": float(usual.mean()), "after": float(np.mean(after))}
     entry["changed"] = float(np.mean(np.asarray(after) != usual))
-    gap = found.difference
+    gap = wording.difference
     reason = gap.reason or gap.interval_reason
     put(entry, "difference", number(gap.value), gap.reason)
     put_interval(entry, "ci", gap.interval, reason)
     put(entry, "p", number(gap.p), reason)
-    put(entry, "p_holm", number(found.p_holm), reason)
-    return entry | {"is_better": found.is_better}
+    put(entry, "p_holm", number(wording.p_holm), reason)
+    return entry | {"is_better": wording.is_better}
 
 
 def _sharing(items: Sequence[SplitItem]) -> Sharing:
@@ -344,11 +344,7 @@ def _done(
         "sealed_n": len(of_part(items, SEALED)),
         "sealed_personas": len({item.persona for item in of_part(items, SEALED)}),
         "has_moved": _has_moved(improvement),
-        "earlier_tried": sum(
-            one.get("p") is not None
-            for other in opened_before(improvement)
-            for one in other.results.get("candidates", ())
-        ),
+        "earlier_tried": len(_earlier(improvement)),
     }
     return {"results": results, "message": message_of(results)}
 

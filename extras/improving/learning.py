@@ -124,11 +124,11 @@ class Learner:
 
     def _reasons(self, ids: Sequence[int]) -> defaultdict[int, list[tuple[str, str]]]:
         """What people wrote, after the name of the response that they chose, by item."""
-        found = defaultdict[int, list[tuple[str, str]]](list)
+        reasons = defaultdict[int, list[tuple[str, str]]](list)
         for words in ANSWER_WORDS.of(self._study):
             for item, texts in words.reasons(ids).items():
-                found[item] += texts
-        return found
+                reasons[item] += texts
+        return reasons
 
     @cached_property
     def _favoured(self) -> Mapping[str, Mapping[str, str]]:
@@ -136,14 +136,14 @@ class Learner:
 
         Rules that a judge proposed are left out: it saw answers that are sealed here.
         """
-        found = defaultdict[str, dict[str, str]](dict)
+        favoured = defaultdict[str, dict[str, str]](dict)
         for table in MORE_TABLES.of(self._study):
             if table.name == "rules":
                 for row in table.make(self._study, Disclosure()).rows():
                     is_own = row["run"] == self._improvement.run.key
                     if is_own and row["source"] == "measured" and row["favours"] in ANSWERED:
-                        found[row["text"]][row["item_id"]] = row["favours"]
-        return found
+                        favoured[row["text"]][row["item_id"]] = row["favours"]
+        return favoured
 
     def _rules(self, fold: int) -> list[tuple[str, float]]:
         """The rules that people follow most clearly more, or less, often than the judge."""
@@ -176,7 +176,7 @@ class Learner:
         inside = np.zeros((len(groups), len(keys)), dtype=np.bool_)
         for row, group in enumerate(groups):
             inside[row, [at[key] for key in members[group]]] = True
-        found = permuted_groups(
+        tests = permuted_groups(
             wrong,
             answered,
             inside,
@@ -186,7 +186,7 @@ class Learner:
             draws=1,
         )
         largest = dict[str, float]()
-        for (field, _), t in zip(groups, np.nan_to_num(np.abs(found.t[0])), strict=True):
+        for (field, _), t in zip(groups, np.nan_to_num(np.abs(tests.t[0])), strict=True):
             largest[field] = max(largest.get(field, 0.0), float(t))
         ordered = sorted(largest, key=lambda field: -largest[field])
         return [labels[field] for field in ordered if largest[field] >= FIELD_CLEAR][:MOST_FIELDS]
@@ -195,15 +195,15 @@ class Learner:
         self, keys: Sequence[str]
     ) -> tuple[Mapping[str, str], Mapping[tuple[str, str], list[str]]]:
         """Labels of fields that the judge sees, and the personas with each of their values."""
-        shown = self._improvement.run.feature_keys
+        visible = self._improvement.run.feature_keys
         labels = dict[str, str]()
         members = defaultdict[tuple[str, str], list[str]](list)
         personas = self._study.personas.filter(key__in=keys).values_list("key", "features")
         for persona, features in personas:
-            for each in features:
-                if shown is None or each["key"] in shown:
-                    labels[each["key"]] = each.get("label") or each["key"]
-                    members[(each["key"], str(each.get("value", "")))].append(persona)
+            for feature in features:
+                if visible is None or feature["key"] in visible:
+                    labels[feature["key"]] = feature.get("label") or feature["key"]
+                    members[(feature["key"], str(feature.get("value", "")))].append(persona)
         return labels, members
 
 
@@ -229,4 +229,4 @@ def _unlike(
     """1 minus the largest share of words in common with one that is chosen."""
     own = texts.get(item.item, frozenset())
     others = [texts.get(other.item, frozenset()) for other in chosen]
-    return min((1 - len(own & each) / max(1, len(own | each)) for each in others), default=1.0)
+    return min((1 - len(own & other) / max(1, len(own | other)) for other in others), default=1.0)

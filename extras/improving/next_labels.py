@@ -48,28 +48,28 @@ class NextLabels:
     @property
     def sentences(self) -> list[str]:
         n = len(self.learn)
-        found = []
+        sentences = []
         if n:
-            found.append(
+            sentences.append(
                 f"These {n:,} items are expected to show {self.mistakes:.0f} mistakes of "
                 f"{self.judge} (about {max(0.0, self.mistakes - 2 * self.spread):.0f} to "
                 f"{min(n, self.mistakes + 2 * self.spread):.0f}); as many items by chance, "
                 f"{self.by_chance:.0f}. A wording learns from mistakes."
             )
         else:
-            found.append("Every item to learn from that the judge has judged has an answer.")
+            sentences.append("Every item to learn from that the judge has judged has an answer.")
         if self.sealed:
             before, after = (
                 "no gain up to 50 points" if gain is None else f"a gain of {gain * 100:.0f} points"
                 for gain in self.gains
             )
-            found.append(
+            sentences.append(
                 f"With answers to {len(self.sealed):,} more sealed items, drawn by chance, a trial "
                 f"of one wording finds {after} in 4 of 5 cases; now it finds {before}."
             )
         else:
-            found.append("Every sealed item that the judge has judged has an answer.")
-        return found
+            sentences.append("Every sealed item that the judge has judged has an answer.")
+        return sentences
 
     @property
     def text(self) -> str:

@@ -38,13 +38,15 @@ class PeopleAnswer(NamedTuple):
 def answers_of_people(study: Study) -> dict[str, PeopleAnswer]:
     """The right answer of every item that has one of two responses, by the item's key."""
     own = Item.objects.filter(study=study, first_person__in=ANSWERED)
-    found = {key: PeopleAnswer(right, ()) for key, right in own.values_list("key", "first_person")}
+    answers = {
+        key: PeopleAnswer(right, ()) for key, right in own.values_list("key", "first_person")
+    }
     for row in annotator_aggregates(study):
         right = row["first_person"] or row.get("verdict")
         if right in ANSWERED:
             votes = tuple(row[choice] for choice in Choice.values)
-            found[row["item_id"]] = PeopleAnswer(right, votes)
-    return found
+            answers[row["item_id"]] = PeopleAnswer(right, votes)
+    return answers
 
 
 def verdicts_of(run: JudgeRun) -> dict[str, dict[str, object]]:
@@ -60,13 +62,13 @@ def split(run: JudgeRun, share: float) -> tuple[list[SplitItem], dict[str, Peopl
     """
     people, judged = answers_of_people(run.study), verdicts_of(run)
     items = Item.objects.filter(study=run.study_id).select_related("persona").order_by("key")
-    found = []
+    parts = []
     for item in items.iterator():
         if item.key in people and item.key in judged and not item.all_media:
             part, fold = part_of(item.persona.key, share)
             right = people[item.key].right
-            found.append(SplitItem(item.pk, item.key, item.persona.key, part, fold, right))
-    return found, people
+            parts.append(SplitItem(item.pk, item.key, item.persona.key, part, fold, right))
+    return parts, people
 
 
 def part_of(persona: str, share: float) -> tuple[str, int]:

@@ -115,13 +115,13 @@ def guidelines_in(reply: str) -> list[str]:
     text = without_thoughts(reply)
     if looks_like_refusal(text):
         return []
-    found = dict[str, None]()
+    lines = dict[str, None]()
     for line in text.splitlines():
         if _BEGINNING.match(line):
             words = " ".join(_cut(_BEGINNING.sub("", line).replace("*", "")).split())
             if _SHORTEST <= len(words) <= _LONGEST:
-                found[words] = None
-    return list(found)[:MOST_GUIDELINES]
+                lines[words] = None
+    return list(lines)[:MOST_GUIDELINES]
 
 
 def guidelines() -> WrittenReply:

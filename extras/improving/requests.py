@@ -16,7 +16,6 @@ from judging.prompts.asking import tasks_of
 from judging.protocols.registry import protocol
 from judging.runs.costs import RunUsage, duration, usage_of
 from judging.worker.endpoints import check_sharing
-from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.jobs.retry import start_over
 from studies.models import Study
@@ -81,14 +80,8 @@ def why_not(run: JudgeRun) -> str:
 
 
 def improvable_runs(study: Study) -> list[JudgeRun]:
-    """Runs whose wording can be improved, those in reports first; never those of improvements."""
-    runs = [run for run in runs_to_compare(study) if run.in_report and not why_not(run)]
-    return runs
-
-
-def writer_for(run: JudgeRun) -> Judge | None:
-    """The run's own judge if it can write anything, otherwise nobody."""
-    return judges_that_write().filter(pk=run.judge_id).first()
+    """Runs in reports whose wording can be improved."""
+    return [run for run in runs_to_compare(study) if run.in_report and not why_not(run)]
 
 
 @dataclass(frozen=True)
@@ -105,11 +98,6 @@ class ImprovementSize:
     def sizes(self) -> str:
         """The items that each gain needs, in words."""
         return ", ".join(f"{gain} points: {n:,}" for gain, n in self.needed.items())
-
-
-def size_of(wish: ImprovementWish) -> ImprovementSize:
-    """How the run's items would be split."""
-    return _size(wish, split(wish.run, wish.share / 100)[0])
 
 
 def _size(wish: ImprovementWish, items: Sequence[SplitItem]) -> ImprovementSize:
@@ -136,7 +124,7 @@ def _check_size(wish: ImprovementWish, size: ImprovementSize) -> None:
             f"{FEWEST_ITEMS} items."
         )
     if size.sealed < size.needed[wish.gain]:
-        found = (
+        findable = (
             f" With these items it finds a gain of {size.findable * 100:.0f} points."
             if size.findable
             else ""
@@ -144,7 +132,7 @@ def _check_size(wish: ImprovementWish, size: ImprovementSize) -> None:
         raise StudyError(
             f"The sealed part has {size.sealed:,} items, which is too small: to find a gain of "
             f"{wish.gain} points in 4 of 5 trials of {wish.most} wording"
-            f"{'s' * (wish.most > 1)} it needs about {size.needed[wish.gain]:,}.{found} Items "
+            f"{'s' * (wish.most > 1)} it needs about {size.needed[wish.gain]:,}.{findable} Items "
             f"needed: {size.sizes}. Let people answer more items, seal a larger share, try fewer "
             "wordings, or look for a larger gain."
         )
@@ -171,9 +159,9 @@ def estimate_improvement(wish: ImprovementWish) -> ImprovementCost:
     size = _size(wish, items)
     _check_size(wish, size)
     run, tried = wish.run, _tried(wish.kinds)
-    each = run.samples * (2 if run.orders == run.Orders.BOTH else 1)
-    asked = len(chosen_to_judge(items, wish.items)) * each * len(tried)
-    trial = size.sealed * each * min(wish.most, len(tried))
+    of_an_item = run.samples * (2 if run.orders == run.Orders.BOTH else 1)
+    asked = len(chosen_to_judge(items, wish.items)) * of_an_item * len(tried)
+    trial = size.sealed * of_an_item * min(wish.most, len(tried))
     usual = usage_of(run) or RunUsage(_CASE_TOKENS, 10, None)
     longer = RunUsage(
         usual.prompt_tokens + EXAMPLES * _CASE_TOKENS,
@@ -226,7 +214,7 @@ def request_improvement(
     items, people = split(run, wish.share / 100)
     _check_size(wish, _size(wish, items))
     sealed = of_part(items, SEALED)
-    made = Improvement.objects.create(
+    improvement = Improvement.objects.create(
         study=study,
         run=run,
         judge=wish.writer,
@@ -243,18 +231,18 @@ def request_improvement(
         sealed_sha256=hash_of(sealed, people),
         requested_by=user,
     )
-    name = f"improvement {made.public_id}"
-    made.campaign = Campaign.objects.create(study=study, name=name, plan={}, budget=budget)
-    made.save(update_fields=["campaign"])
+    name = f"improvement {improvement.public_id}"
+    improvement.campaign = Campaign.objects.create(study=study, name=name, plan={}, budget=budget)
+    improvement.save(update_fields=["campaign"])
     record(
         study,
         "people's answers split",
         user=user,
         run=run.key,
         sealed=len(sealed),
-        sealed_sha256=made.sealed_sha256,
+        sealed_sha256=improvement.sealed_sha256,
     )
-    return made
+    return improvement
 
 
 @transaction.atomic

@@ -31,14 +31,14 @@ COLUMNS = (
 
 def finished(study: Study) -> list[Improvement]:
     """Those with results, in order."""
-    found = Improvement.objects.filter(study=study, state=Improvement.State.DONE)
-    return list(found.select_related("run__judge").order_by("pk"))
+    done = Improvement.objects.filter(study=study, state=Improvement.State.DONE)
+    return list(done.select_related("run__judge").order_by("pk"))
 
 
 def _rows(study: Study) -> Iterator[dict[str, Any]]:
     for one in finished(study):
-        for each in one.results["candidates"]:
-            low, high = each.get("ci") or (None, None)
+        for wording in one.results["candidates"]:
+            low, high = wording.get("ci") or (None, None)
             yield {
                 "study": study.slug,
                 "improvement": one.public_id,
@@ -47,12 +47,12 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
                 "sealed_sha256": one.sealed_sha256,
                 "opened_at": one.opened_at,
                 "opening": one.opening or None,
-                **{name: each.get(name) for name in ("kind", "wording", "sha256", "learned")},
-                "difference": each.get("difference"),
+                **{name: wording.get(name) for name in ("kind", "wording", "sha256", "learned")},
+                "difference": wording.get("difference"),
                 "low": low,
                 "high": high,
-                "p_holm": each.get("p_holm"),
-                "is_better": each.get("is_better"),
+                "p_holm": wording.get("p_holm"),
+                "is_better": wording.get("is_better"),
             }
 
 

@@ -126,11 +126,11 @@ def list_improvements(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             if request.method == "POST":
-                made = requests.request_improvement(
+                improvement = requests.request_improvement(
                     form.wish(), budget=form.cleaned_data["budget"], user=cast(User, request.user)
                 )
-                improve.delay_on_commit(made.pk)  # type: ignore[attr-defined]
-                return redirect("improving:show", slug, made.public_id)
+                improve.delay_on_commit(improvement.pk)  # type: ignore[attr-defined]
+                return redirect("improving:show", slug, improvement.public_id)
             cost = requests.estimate_improvement(form.wish())
         except (StudyError, JudgingError) as error:
             form.add_error(None, str(error))
@@ -154,13 +154,13 @@ def next_items(request: HttpRequest, slug: str) -> HttpResponse:
     """Show which items a person should answer next, and what they are expected to bring."""
     study = get_study(request.user, slug)
     form = NextForm(request.GET, study=study)
-    found = None
+    labels = None
     if form.is_valid():
         try:
-            found = next_labels(form.chosen, form.cleaned_data["n"], requests.USUAL_SHARE)
+            labels = next_labels(form.chosen, form.cleaned_data["n"], requests.USUAL_SHARE)
         except StudyError as error:
             form.add_error(None, str(error))
-    context = {"study": study, "form": form, "found": found}
+    context = {"study": study, "form": form, "labels": labels}
     return render(request, "improving/next.html", context, status=REFUSED if form.errors else 200)
 
 
@@ -225,33 +225,33 @@ def _shown(improvement: Improvement) -> list[dict[str, Any]]:
         one.kind: one.wording
         for one in improvement.wordings.filter(fold=0).select_related("wording")
     }
-    shown = []
-    for each in improvement.results.get("candidates", ()):
+    rows = []
+    for candidate in improvement.results.get("candidates", ()):
         lines: list[DiffLine] = []
-        if wording := stored.get(each["kind"]):
+        if wording := stored.get(candidate["kind"]):
             usual = asking.words_of(task, persona=bool(wording.template)).template
             lines = compare(usual, wording.template or wording.template_without_persona)
-        shown.append(
+        rows.append(
             {
-                **each,
-                "label": LearnedFrom(each["kind"]).label,
+                **candidate,
+                "label": LearnedFrom(candidate["kind"]).label,
                 "stored": wording,
                 "diff": lines,
-                "is_tried": each.get("difference") is not None,
-                "gain": points(each["learned"]),
-                "sealed_gain": points(each.get("difference")),
-                "ends": points_range(each.get("ci")),
+                "is_tried": candidate.get("difference") is not None,
+                "gain": points(candidate["learned"]),
+                "sealed_gain": points(candidate.get("difference")),
+                "ends": points_range(candidate.get("ci")),
             }
         )
-    return sorted(shown, key=lambda one: (not one["is_tried"], -(one["learned"] or 0)))
+    return sorted(rows, key=lambda one: (not one["is_tried"], -(one["learned"] or 0)))
 
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
     """What somebody entered before changing it; empty values keep the form's own."""
-    found: dict[str, Any] = {name: value for name, value in request.GET.items() if value}
+    entered: dict[str, Any] = {name: value for name, value in request.GET.items() if value}
     if "kinds" in request.GET:
-        found["kinds"] = request.GET.getlist("kinds")
-    return found
+        entered["kinds"] = request.GET.getlist("kinds")
+    return entered
 
 
 def _query_without(request: HttpRequest, name: str) -> str:

@@ -56,11 +56,11 @@ def sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> StudyWa
     return StudyWatchedSets(tuple(entries)) if entries else None
 
 
-def _of_kind(kind: str, found: Mapping[str, Any], tests: int) -> Json:
+def _of_kind(kind: str, result: Mapping[str, Any], tests: int) -> Json:
     """The evidence that something moved; E or more has a chance of at most 1/E if nothing did."""
-    if not found["is_compared"]:
+    if not result["is_compared"]:
         return {"kind": kind} | undefined("empty_group", "evidence", "p")
-    evidence = found["evidence"]
+    evidence = result["evidence"]
     return {"kind": kind, "evidence": evidence, "p": min(1.0, tests / max(evidence, 1.0))}
 
 
@@ -88,8 +88,8 @@ watched_sets.kinds.p | number | Number of tests over the evidence; for any numbe
         return "watched_sets" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        found = study.data.of(StudyWatchedSets)
-        return {"watched_sets": list(found.entries)} if found else {}
+        sets = study.data.of(StudyWatchedSets)
+        return {"watched_sets": list(sets.entries)} if sets else {}
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         kinds = [kind for one in report.get("watched_sets", ()) for kind in one["kinds"]]

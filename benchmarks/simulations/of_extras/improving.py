@@ -24,13 +24,15 @@ def trial(
     gains = np.zeros(TRIED)
     gains[0] = gain
     tried = np.stack([_asked(rng, usual, persona, question, one, differ) for one in gains])
-    found = try_wordings(tried, usual, sharing)
-    counts.happened("says “better” of one that is not", any(one.is_better for one in found[1:]))
+    tried_ones = try_wordings(tried, usual, sharing)
+    counts.happened(
+        "says “better” of one that is not", any(one.is_better for one in tried_ones[1:])
+    )
     if not gain:
-        counts.happened("says “better” of one", any(one.is_better for one in found))
-    counts.happened("finds the gain", found[0].is_better)
-    counts.measured("gain", found[0].difference.value)
-    counts.covered("interval of the gain", found[0].difference.interval, gain)
+        counts.happened("says “better” of one", any(one.is_better for one in tried_ones))
+    counts.happened("finds the gain", tried_ones[0].is_better)
+    counts.measured("gain", tried_ones[0].difference.value)
+    counts.covered("interval of the gain", tried_ones[0].difference.interval, gain)
 
 
 def _asked(

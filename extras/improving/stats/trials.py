@@ -72,11 +72,11 @@ def try_wordings(
     [(0.06, True), (0.0, False)]
     """
     rows, base = np.atleast_2d(np.asarray(tried, float)), np.asarray(usual, float)
-    found = [general_difference(row - base, sharing) for row in rows]
-    adjusted = holm([*earlier, *(each.p for each in found)])[len(earlier) :]
+    gains = [general_difference(row - base, sharing) for row in rows]
+    adjusted = holm([*earlier, *(gain.p for gain in gains)])[len(earlier) :]
     return [
-        TriedWording(each, p, p is not None and p <= LEVEL and (each.value or 0.0) > 0)
-        for each, p in zip(found, adjusted, strict=True)
+        TriedWording(gain, p, p is not None and p <= LEVEL and (gain.value or 0.0) > 0)
+        for gain, p in zip(gains, adjusted, strict=True)
     ]
 
 

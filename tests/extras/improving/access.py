@@ -10,6 +10,7 @@ FOR_VIEWERS = {
     "improvements/<public_id>/",
     "improvements/<public_id>/status/",
 }
+NEEDS_DATA = r"improving:"
 
 
 def things(study: Study) -> dict[str, Improvement]:

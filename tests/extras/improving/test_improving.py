@@ -10,6 +10,8 @@ from scipy import stats
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_sentences, build_report
 from analysis.stats import Sharing
+from benchmarks.simulations.of_extras.improving import DIFFER, trial
+from benchmarks.simulations.promises import Counts
 from extras.improving import improving
 from extras.improving.models import LEARN, SEALED, Improvement, LearnedWording
 from extras.improving.parts import SplitItem, of_part, part_of
@@ -63,6 +65,19 @@ def test_sizes_are_refused_sentences_and_parts_stay():
     )
     assert 160 < len(half) < 240
     assert half < more  # a larger share seals the same personas and others
+
+
+@pytest.mark.computed
+def test_trials_say_better_of_nothing_rarely_and_find_what_they_state():
+    rng, null, planted = np.random.default_rng(3), Counts(), Counts()
+    for _ in range(100):
+        trial(rng, null, gain=0.0, items=160, differ=DIFFER)
+        trial(rng, planted, gain=0.1, items=items_for_gain(0.1, tried=3), differ=DIFFER)
+
+    assert sum(null.values["says “better” of one"]) <= 8
+    assert sum(planted.values["finds the gain"]) >= 70
+    for counts in (null, planted):
+        assert sum(counts.values["interval of the gain"]) >= 87
 
 
 def test_a_guideline_is_a_line_of_a_list():

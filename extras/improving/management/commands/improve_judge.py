@@ -48,34 +48,14 @@ class Command(BaseCommand):
             default=requests.ALONE,
             help="what to learn (default: everything that can be learned)",
         )
-        parser.add_argument(
-            "--most",
-            type=int,
-            default=requests.USUAL_MOST,
-            metavar="K",
-            help="wordings that are tried on the sealed part (default: %(default)s)",
-        )
-        parser.add_argument(
-            "--items",
-            type=int,
-            default=requests.USUAL_ITEMS,
-            metavar="N",
-            help="items to learn from on which each wording is judged (default: %(default)s)",
-        )
-        parser.add_argument(
-            "--sealed",
-            type=int,
-            default=requests.USUAL_SHARE,
-            metavar="PERCENT",
-            help="share of the personas that are sealed (default: %(default)s)",
-        )
-        parser.add_argument(
-            "--gain",
-            type=int,
-            default=requests.USUAL_GAIN,
-            metavar="POINTS",
-            help="gain that the trial must be able to find (default: %(default)s)",
-        )
+        for name, usual, metavar, words in (
+            ("most", requests.USUAL_MOST, "K", "wordings that are tried on the sealed part"),
+            ("items", requests.USUAL_ITEMS, "N", "items to learn from on which each is judged"),
+            ("sealed", requests.USUAL_SHARE, "PERCENT", "share of the personas that are sealed"),
+            ("gain", requests.USUAL_GAIN, "POINTS", "gain that the trial must be able to find"),
+        ):
+            words += " (default: %(default)s)"
+            parser.add_argument(f"--{name}", type=int, default=usual, metavar=metavar, help=words)
         parser.add_argument(
             "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
         )
@@ -140,7 +120,8 @@ class Command(BaseCommand):
 
     def _wish(self, run: JudgeRun, options: dict[str, Any]) -> requests.ImprovementWish:
         kinds = [kind for kind in requests.ALONE if kind in options["learn"]]
-        writer = self._writer(options["judge"]) if options["judge"] else requests.writer_for(run)
+        own = judges_that_write().filter(pk=run.judge_id).first()
+        writer = self._writer(options["judge"]) if options["judge"] else own
         if writer is None and options["learn"] == requests.ALONE:
             kinds.remove(LearnedFrom.GUIDELINES)
         return requests.ImprovementWish(
