@@ -91,7 +91,7 @@ def pseudonym(number: int) -> str:
 
 
 @dataclass
-class Annotator:
+class SimulatedAnnotator:
     """One simulated annotator in one study, with their `link` if a platform gave them one.
 
     With `planted` some behave badly on purpose.

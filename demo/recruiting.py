@@ -18,7 +18,7 @@ from django.db.models import F, QuerySet, Sum
 from annotation.models import Annotation, ProlificStudy, ProlificSubmission, Recruitment
 from annotation.models import Annotator as Participant
 from annotation.prolific.sync.sync import follow
-from demo.annotators import Annotator, attributes, participant_id, pseudonym
+from demo.annotators import SimulatedAnnotator, attributes, participant_id, pseudonym
 from demo.studies import DemoError
 from demo.truth import ANNOTATORS, World
 from studies.models import Study
@@ -149,7 +149,9 @@ class SimulatedRecruiting:
         instead = {leaver.instead: leaver.number for leaver in LEAVERS}
         return [instead.get(number, number) for number in range(1, ANNOTATORS + 1)]
 
-    def arriving(self, numbers: Iterable[int], base_url: str, world: World) -> Iterator[Annotator]:
+    def arriving(
+        self, numbers: Iterable[int], base_url: str, world: World
+    ) -> Iterator[SimulatedAnnotator]:
         """Annotators who have taken a place and hold a link, without those who left for good."""
         known = self.platform.people()
         gone = {leaver.number for leaver in LEAVERS if not leaver.comes_back}
@@ -158,9 +160,9 @@ class SimulatedRecruiting:
             if card and card["status"] != "ACTIVE" and number in gone:
                 continue
             card = card or self.platform.arrive(number)
-            yield Annotator(number, self._study.slug, base_url, world, link=card["url"])
+            yield SimulatedAnnotator(number, self._study.slug, base_url, world, link=card["url"])
 
-    def let_leave(self, people: Sequence[Annotator]) -> None:
+    def let_leave(self, people: Sequence[SimulatedAnnotator]) -> None:
         """Let the leavers give their answers and leave, which frees their places."""
         present = {person.number: person for person in people}
         known = self.platform.people()
@@ -174,20 +176,20 @@ class SimulatedRecruiting:
         # Webhooks report this too; nobody takes a place before it is known to be free.
         follow(study_id=self._study.pk)
 
-    def _date_back(self, person: Annotator) -> None:
+    def _date_back(self, person: SimulatedAnnotator) -> None:
         """Backdate the person's start by the time that their answers took, so nobody waits."""
         worked = self._answers(person).aggregate(ms=Sum("active_ms"))["ms"] or 0
         Participant.objects.filter(study=self._study, prolific_identity__pid=person.pid).update(
             started_at=F("started_at") - timedelta(milliseconds=worked)
         )
 
-    def _answers(self, person: Annotator) -> QuerySet[Annotation]:
+    def _answers(self, person: SimulatedAnnotator) -> QuerySet[Annotation]:
         return Annotation.objects.filter(
             assignment__annotator__prolific_identity__pid=person.pid,
             assignment__annotator__study=self._study,
         )
 
-    def hand_in(self, person: Annotator, code: str) -> None:
+    def hand_in(self, person: SimulatedAnnotator, code: str) -> None:
         """Enter the code on the platform, unless that was done before."""
         if self.platform.people()[person.pid]["status"] == "ACTIVE":
             worked = self._answers(person).aggregate(ms=Sum("active_ms"))["ms"] or 0

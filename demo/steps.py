@@ -28,7 +28,7 @@ from analysis.models import Report
 from annotation.models import Assignment, ProlificStudy
 from config.migrate import migrate
 from config.processes import Processes, web_command, worker_command
-from demo.annotators import TIE_ANNOTATORS, Annotator, pseudonym
+from demo.annotators import TIE_ANNOTATORS, SimulatedAnnotator, pseudonym
 from demo.judges import DECIDER
 from demo.leftovers import end_leftovers, note
 from demo.recruiting import LEAVERS, SimulatedRecruiting
@@ -128,7 +128,9 @@ class Demo:
         """Let every annotator arrive and give the remaining answers; return how many answers."""
         cost = recruiting.launch()
         finishing, late = self._recruited(main, recruiting)
-        by_hand = [Annotator(n, ties.slug, self._base_url, self._world) for n in TIE_ANNOTATORS]
+        by_hand = [
+            SimulatedAnnotator(n, ties.slug, self._base_url, self._world) for n in TIE_ANNOTATORS
+        ]
         finishing += self._seat(ties, by_hand)
         left = Assignment.objects.filter(
             annotator__study__in=[main, ties],
@@ -161,7 +163,7 @@ class Demo:
 
     def _recruited(
         self, study: Study, recruiting: SimulatedRecruiting
-    ) -> tuple[list[Annotator], list[Annotator]]:
+    ) -> tuple[list[SimulatedAnnotator], list[SimulatedAnnotator]]:
         """The annotators who finish in time and those who finish late, all with their items.
 
         Annotators take the places of the simulated Prolific one after the other; when some have
@@ -181,7 +183,9 @@ class Demo:
         late_numbers = {leaver.number for leaver in LEAVERS if leaver.comes_back}
         return finishing + second, [p for p in first if p.number in late_numbers]
 
-    def _seat(self, study: Study, arriving: Iterable[Annotator]) -> list[Annotator]:
+    def _seat(
+        self, study: Study, arriving: Iterable[SimulatedAnnotator]
+    ) -> list[SimulatedAnnotator]:
         """Let annotators arrive and get their items, one by one."""
         people = []
         for person in arriving:
@@ -189,7 +193,7 @@ class Demo:
             people.append(person)
         mark_simulated(study, self._world, {p.pid: pseudonym(p.number) for p in people})
         with ThreadPoolExecutor(max(1, len(people))) as pool:
-            list(pool.map(Annotator.prepare, people))
+            list(pool.map(SimulatedAnnotator.prepare, people))
         for person in people:
             person.take_seat()
         return people
@@ -362,7 +366,7 @@ def prolific_command(port: int, *, state: Path) -> list[str]:
     return [sys.executable, "-m", "demo.prolific", "--port", str(port), "--state", str(state)]
 
 
-def _finish_late(person: Annotator) -> None:
+def _finish_late(person: SimulatedAnnotator) -> None:
     person.continue_late()
     person.finish()
 

@@ -35,7 +35,10 @@ class Deadline:
     def __init__(self, annotator: Annotator, expires_at: dt.datetime) -> None:
         self.annotator = annotator
         self.expires_at = expires_at
-        self.warns_at = expires_at - warning_time(annotator.study)
+
+    @property
+    def warns_at(self) -> dt.datetime:
+        return self.expires_at - warning_time(self.annotator.study)
 
     @property
     def is_near(self) -> bool:

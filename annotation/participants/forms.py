@@ -191,12 +191,6 @@ class AnswerForm:
         """Whether the annotator chose to answer without a picture that did not load."""
         return self._text("media_missing") == "yes"
 
-    @property
-    def translated(self) -> str:
-        """What the page's script found translated; an answer is never refused because of it."""
-        part = self._text("translated")
-        return part if part in Translated.values else Translated.NOTHING
-
     def _check(self, nothing_chosen: Any) -> None:
         if self.options:
             self._check_places()
@@ -209,14 +203,23 @@ class AnswerForm:
         self._clean(choice, asks=self.study.ask_certainty and choice != "tie")
 
     def _clean(self, choice: str, *, asks: bool) -> None:
-        certainty, control = (self._certainty(), self._control()) if asks else (None, "")
+        control = ""
+        if asks:
+            control = self.study.certainty_control
+            if control == Study.CertaintyControl.LEVELS:
+                is_used = bool(self._text("level"))
+            else:
+                is_used = self._text("control") == control
+            control = control if is_used else Study.CertaintyControl.NUMBER
+        # What the page's script found translated; an answer is never refused because of it.
+        part = self._text("translated")
         self.cleaned_data = {
             "choice": choice,
-            "certainty": certainty,
+            "certainty": self._certainty() if asks else None,
             "certainty_control": control,
             "active_ms": self.active_ms,
             "media_missing": self.media_missing,
-            "translated": self.translated,
+            "translated": part if part in Translated.values else Translated.NOTHING,
             "signals": read_signals(self._text("signals")) if self.study.measures_signs else None,
             "added": self.added,
         }
@@ -259,18 +262,12 @@ class AnswerForm:
             self.errors["certainty"] = [_ENTER]
             return None
         certainty = int(match[1])
-        level = next((band for band in BANDS if band.slug == self._text("level")), None)
+        slug = self._text("level")
+        level = next((band for band in BANDS if band.slug == slug), None)
         if level and not level.low <= certainty <= level.high:
             words = _("Enter a number from %(low)s to %(high)s, or select another level")
             self.errors["certainty"] = [words % {"low": level.low, "high": level.high}]
         return certainty
-
-    def _control(self) -> str:
-        """The control used to enter the certainty, if the study offers it."""
-        offered = self.study.certainty_control
-        if offered == Study.CertaintyControl.LEVELS:
-            return offered if self._text("level") else Study.CertaintyControl.NUMBER
-        return offered if self._text("control") == offered else Study.CertaintyControl.NUMBER
 
     @property
     def error_links(self) -> list[ErrorLink]:

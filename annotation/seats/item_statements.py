@@ -31,13 +31,11 @@ class _Columns(Generic[Row]):
         self.model = model
         fields = [f for f in model._meta.concrete_fields if not names or f.attname in names]
         self._names = [field.attname for field in fields]
+        self.size = len(fields)
         self.sql = ", ".join(f'{model._meta.db_table}."{field.column}"' for field in fields)
         self._converters = [
             (place, convert) for place, field in enumerate(fields) if (convert := _converter(field))
         ]
-
-    def __len__(self) -> int:
-        return len(self._names)
 
     def object(self, values: Sequence[Any]) -> Row | None:
         """The object; None where a LEFT JOIN found none."""
@@ -72,8 +70,8 @@ def _row(columns: Sequence[_Columns[Any]], rest: str, *arguments: Any) -> list[A
         return None
     objects, start = [], 0
     for part in columns:
-        objects.append(part.object(row[start : start + len(part)]))
-        start += len(part)
+        objects.append(part.object(row[start : start + part.size]))
+        start += part.size
     return objects
 
 

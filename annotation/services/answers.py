@@ -87,7 +87,9 @@ def record_answer(
         raise StudyNotOpen(study.state)
     certainty = _checked_certainty(study, entered)
     with transaction.atomic():
-        if study.frozen_at is None and _is_of_the_study(assignment_id):
+        # An attention check does not freeze the study.
+        is_main = {"pk": assignment_id, "item__split": Item.Split.MAIN}
+        if study.frozen_at is None and Assignment.objects.filter(**is_main).exists():
             freeze(study.pk)
             if not Study.objects.filter(pk=study.pk, version=study.version).exists():
                 raise WrongStep(f"study {study.pk} changed while its first answer was on its way")
@@ -98,18 +100,24 @@ def record_answer(
         if annotator.state not in ANSWERING:
             raise AlreadyEnded(f"annotator {annotator.pk} is {annotator.state}")
         choice, ranking = _content(assignment, entered)
+        shown_at = entered.shown_at
         submission: dict[str, Any] = {
             "choice": choice,
             "certainty": certainty,
-            "shown_at": entered.shown_at,
+            "shown_at": shown_at,
             "answered_at": clock.now(),
             "media_missing": entered.media_missing,
-            **_durations(entered),
+            "elapsed_ms": None if shown_at is None else _elapsed_ms(shown_at),
+            "active_ms": believable_ms(entered.active_ms, shown_at, entered.earlier_ms),
         }
         if assignment.item.has_advice and _is_before_advice(assignment, entered):
             return _record_initial(assignment, submission)
         submission["ranking"] = ranking
-        annotation = _present_answer(assignment)
+        annotation = None
+        if assignment.state != Assignment.State.RESERVED:  # a reserved one has none
+            annotation = Annotation.objects.filter(assignment=assignment).first()
+            if annotation:
+                annotation.assignment = assignment
         delete_draft(assignment_id)
         for form in entered.added:
             form.delete_draft(assignment)
@@ -237,21 +245,6 @@ def _checked_certainty(study: Study, entered: EnteredAnswer) -> int | None:
     return entered.certainty
 
 
-def _is_of_the_study(assignment_id: int) -> bool:
-    """Whether the item is a main item: an attention check does not freeze the study."""
-    return Assignment.objects.filter(pk=assignment_id, item__split=Item.Split.MAIN).exists()
-
-
-def _present_answer(assignment: Assignment) -> Annotation | None:
-    """The answer of the assignment; no query for a reserved assignment, which has none."""
-    if assignment.state == Assignment.State.RESERVED:
-        return None
-    annotation = Annotation.objects.filter(assignment=assignment).first()
-    if annotation is not None:
-        annotation.assignment = assignment
-    return annotation
-
-
 def believable_ms(
     active_ms: int | None, shown_at: dt.datetime | None, earlier_ms: int = 0
 ) -> int | None:
@@ -268,13 +261,6 @@ def believable_ms(
 
 def _elapsed_ms(shown_at: dt.datetime) -> int:
     return max(0, round((clock.now() - shown_at).total_seconds() * 1000))
-
-
-def _durations(entered: EnteredAnswer) -> dict[str, int | None]:
-    """Elapsed time by the server's clock since the page was last shown, and active time."""
-    elapsed = None if entered.shown_at is None else _elapsed_ms(entered.shown_at)
-    active = believable_ms(entered.active_ms, entered.shown_at, entered.earlier_ms)
-    return {"elapsed_ms": elapsed, "active_ms": active}
 
 
 def stamp_of(assignment: Assignment) -> str:

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from analysis.exports.catalogue import ExportFolder, FolderOrder
-from extras.editing.parts import Comprehension, Judges, Quotas, Wordings
+from extras.editing.parts import ComprehensionFile, JudgesFile, QuotasFile, WordingsFile
 from extras.editing.study_toml import (
     DrawFile,
     ItemsFile,
@@ -31,10 +31,10 @@ PARTS: tuple[StudyFilePart, ...] = (
     ItemsFile(),
     SourceFile(),
     DrawFile(),
-    Quotas(),
-    Comprehension(),
-    Judges(),
-    Wordings(),
+    QuotasFile(),
+    ComprehensionFile(),
+    JudgesFile(),
+    WordingsFile(),
 )
 
 

@@ -26,7 +26,7 @@ from studies.study_folder import Folder, refuse_unknown, tables_of, to_json, to_
 from studies.texts.normalisation import digest
 
 
-class Quotas:
+class QuotasFile:
     """quotas.toml: questions of “About you” and quota groups, as `set_quotas` reads them."""
 
     name, file = "quotas", "quotas.toml"
@@ -65,7 +65,7 @@ def _plan(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> dict[s
     return plan
 
 
-class Comprehension:
+class ComprehensionFile:
     """comprehension.toml: the questions of the comprehension check, as the page shows them."""
 
     name, file = "comprehension", "comprehension.toml"
@@ -90,7 +90,7 @@ _JUDGE_FIELDS = {
 }
 
 
-class Judges:
+class JudgesFile:
     """judges.toml: the judges and juries of a study. Of a key it names only the variable."""
 
     name, file = "judges", "judges.toml"
@@ -225,7 +225,7 @@ _KEYS = ("name", "version", "setting", "source", "note", *_TEXTS, "exact_texts")
 _CONTENT = ("setting", "exact_texts", *_TEXTS)
 
 
-class Wordings:
+class WordingsFile:
     """wordings.toml, and a file for each text that it names."""
 
     name, file = "wordings", "wordings.toml"

@@ -50,7 +50,7 @@ def take_part(study: Study, numbers, base_url: str, world: World) -> dict[int, s
     """Let people come and answer one after the other; their codes by number."""
     codes = {}
     for number in numbers:
-        person = people.Annotator(number, study.slug, base_url, world, planted=True)
+        person = people.SimulatedAnnotator(number, study.slug, base_url, world, planted=True)
         person.arrive()
         mark_simulated(study, world, {person.pid: people.pseudonym(number)})
         person.take_seat()

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Error, Frame, Locator, Page, sync_playwright
 
-from demo.annotators import Annotator
+from demo.annotators import SimulatedAnnotator
 from demo.prolific.server import TOKEN, SimulatedProlific, start
 from demo.truth import World
 from tests.browser.conftest import DESKTOP, PATIENCE_MS, launch
@@ -46,7 +46,7 @@ def foreign_file(folder: Path) -> Path:
     return path
 
 
-class Person(Annotator):
+class Person(SimulatedAnnotator):
     """A simulated annotator who reads what the person likes, and chooses accordingly."""
 
     def _answer(self, page):

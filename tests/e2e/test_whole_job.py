@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from demo.annotators import Annotator
+from demo.annotators import SimulatedAnnotator
 from demo.bundle import write_bundles
 from demo.truth import World
 from tests.e2e import raw
@@ -30,11 +30,13 @@ def make_study(stack: Stack, world: World) -> None:
     )
 
 
-def arrive_all(stack: Stack, world: World) -> list[Annotator]:
+def arrive_all(stack: Stack, world: World) -> list[SimulatedAnnotator]:
     """Everybody arrives at the same moment and gets items."""
-    people = [Annotator(number, STUDY, stack.base_url, world) for number in range(1, PEOPLE + 1)]
+    people = [
+        SimulatedAnnotator(number, STUDY, stack.base_url, world) for number in range(1, PEOPLE + 1)
+    ]
 
-    def come_in(person: Annotator) -> None:
+    def come_in(person: SimulatedAnnotator) -> None:
         person.arrive()
         person.take_seat()
 
@@ -43,7 +45,7 @@ def arrive_all(stack: Stack, world: World) -> list[Annotator]:
     return people
 
 
-def acknowledged(people: list[Annotator]) -> set[tuple[str, str, str, int | None]]:
+def acknowledged(people: list[SimulatedAnnotator]) -> set[tuple[str, str, str, int | None]]:
     return {
         (person.pid, answer.item, answer.choice, answer.certainty)
         for person in people
