@@ -27,6 +27,7 @@ from analysis.report.study import standing
 from analysis.report.verdict.answer import answer_of
 from analysis.report.verdict.first_screen import settling_of
 from analysis.report.words import points_range
+from tests.sampling import examples
 
 NAMES = ("k", "Acme Inc.", "o1 {mini}", "people", "ä judge", "50 %")
 UNITS = "items?|answers?|people|persons?|repl(?:y|ies)|personas?|questions?|runs?|points"
@@ -216,7 +217,7 @@ def certainties(draw, items, answers, n, *, family):
     return entry
 
 
-@settings(max_examples=100, derandomize=True)
+@settings(max_examples=examples(25, every=100), derandomize=True)
 @given(reports())
 def test_every_sentence_of_these_chapters_is_sound_whatever_the_numbers(report):
     with recorded() as texts:
