@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from django.apps import apps
@@ -260,10 +262,9 @@ NOT_A_MODULE = {"certain", "shared", "sharing"}
 NOT_A_CLASS = {"Check", "Place", "Places", "Plan", "Question", "Row", "Rows"}  # of what?
 
 
-def names_in(path: Path) -> Iterator[tuple[str, str]]:
-    """Each name that a module defines, its own first, with what it names."""
-    yield path.stem, "module"
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def names_in(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Each name that a module defines, with what it names."""
+    for node in nodes:
         if isinstance(node, ast.ClassDef):
             yield node.name.strip("_"), "class"
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -291,8 +292,26 @@ def modules() -> Iterator[Path]:
                 yield path
 
 
+class Module(NamedTuple):
+    path: Path
+    names: set[tuple[str, str]]
+    private: list[str]
+    messages: list[str]
+
+
+@cache
+def read_modules() -> list[Module]:
+    """What the rules below are about: parsing takes longer than they do."""
+    read = []
+    for path in modules():
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        names = {(path.stem, "module"), *names_in(nodes)}
+        read.append(Module(path, names, sorted(private_names(nodes)), list(messages_in(nodes))))
+    return read
+
+
 def test_names_are_words_of_the_glossary():
-    named = [(path, *name) for path in modules() for name in set(names_in(path))]
+    named = [(module.path, *name) for module in read_modules() for name in module.names]
     found = [
         f"{path.relative_to(ROOT)}: {name}"
         for path, name, kind in named
@@ -322,11 +341,10 @@ def test_the_core_names_no_extra():
 DOCUMENTED = {"_meta", "_default_manager", "_base_manager", "_asdict", "_make", "_replace", "_exit"}
 
 
-def private_names(text: str) -> Iterator[str]:
+def private_names(nodes: list[ast.AST]) -> Iterator[str]:
     """Names with an underscore that a module takes from packages of others."""
-    tree = ast.parse(text)
     others: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found = [(a.name, a.asname or a.name.partition(".")[0]) for a in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -336,7 +354,7 @@ def private_names(text: str) -> Iterator[str]:
         of_others = [(name, known) for name, known in found if name.partition(".")[0] not in OWN]
         others.update(known for _, known in of_others)
         yield from (name for name, _ in of_others if re.search(r"\._(?!_)", name))
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and re.match(r"_(?!_)", node.attr):
             base = node.value
             while isinstance(base, ast.Attribute | ast.Call | ast.Subscript):
@@ -347,9 +365,9 @@ def private_names(text: str) -> Iterator[str]:
 
 def test_no_private_name_of_a_package_is_used():
     found = {
-        str(path.relative_to(ROOT)): names
-        for path in modules()
-        if (names := sorted(private_names(path.read_text("utf-8"))))
+        str(module.path.relative_to(ROOT)): module.private
+        for module in read_modules()
+        if module.private
     }
 
     assert found == {}
@@ -364,11 +382,10 @@ STILTED = re.compile(
 MARKUP = re.compile(r"{%.*?%}|{{.*?}}|{#.*?#}|<[^>]*>", re.DOTALL)
 
 
-def messages_in(path: Path) -> Iterator[str]:
+def messages_in(nodes: list[ast.AST]) -> Iterator[str]:
     """The texts of a module that are not docstrings, with more than one word."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) not in alone and " " in node.value:
                 yield node.value
@@ -398,7 +415,7 @@ def test_no_test_of_generated_inputs_has_a_deadline():
 
 
 def test_pages_and_messages_use_plain_words():
-    texts = [(path, text) for path in modules() for text in messages_in(path)]
+    texts = [(module.path, text) for module in read_modules() for text in module.messages]
     texts += [(path, MARKUP.sub(" ", path.read_text(encoding="utf-8"))) for path in TEMPLATES]
 
     found = [

@@ -37,7 +37,7 @@ def planted(
 ):
     """Items with three people each and one judge; everything else is what a test plants."""
     rng = random.Random(7)
-    study = make_study(state=Study.State.CLOSED)
+    study = make_study(state=Study.State.CLOSED, extras=[])
     profiles = [make_persona(study=study) for _ in range(personas)]
     raters = [make_rater(study=study) for _ in range(people)]
     run = make_run(study=study, judge="j")

@@ -28,7 +28,7 @@ RUNS = (
 
 
 def by_chance() -> Study:
-    return random_study(21, n_items=60, n_raters=12, allow_tie=True, runs=RUNS)
+    return random_study(21, n_items=36, n_raters=10, allow_tie=True, runs=RUNS)
 
 
 def small() -> Study:

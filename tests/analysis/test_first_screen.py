@@ -2,6 +2,7 @@
 
 import datetime
 import random
+from copy import deepcopy
 from statistics import NormalDist
 
 import numpy as np
@@ -36,7 +37,7 @@ def judged(choices, *, n=40, state=Study.State.CLOSED, runs=("a",), wanted=0):
     second; None if it refuses.
     """
     rng = random.Random(1)
-    study = make_study(state=state, equivalence_margin=0.2)
+    study = make_study(state=state, equivalence_margin=0.2, extras=[])
     personas = [make_persona(study=study) for _ in range(10)]
     raters = [make_rater(study=study) for _ in range(12)]
     made = [make_run(study=study, judge=name, orders="both") for name in runs]
@@ -69,6 +70,17 @@ def right(name, place, first):
     return True
 
 
+@pytest.fixture(scope="module")
+def built_once(module_db):
+    """The report of a closed study of 80 items with a judge that is always right."""
+    return report_of(judged(right, n=80))
+
+
+@pytest.fixture
+def right_of_80(built_once):
+    return deepcopy(built_once)
+
+
 def test_an_open_study_is_unfinished_before_all_else():
     verdict, report = first_screen(judged(right, state=Study.State.OPEN, wanted=3))
 
@@ -86,8 +98,9 @@ def test_a_paused_study_with_all_answers_is_closed_next():
     assert verdict.settling.endswith("Close the study, then build the report again.")
 
 
-def test_nothing_is_settled_that_was_not_registered():
-    verdict, report = first_screen(judged(right, n=80))
+def test_nothing_is_settled_that_was_not_registered(right_of_80):
+    report = right_of_80
+    verdict = verdict_of(report)
 
     assert verdict.unfinished == ""
     assert report["headline"]["state"] in {"better", "equivalent"}
@@ -105,18 +118,15 @@ def test_nothing_is_settled_that_was_not_registered():
     ("state", "words"),
     [("better", "TRUSTED"), ("worse", "NOT TRUSTED"), ("cannot_tell", "INCONCLUSIVE")],
 )
-def test_the_answer_has_the_word_of_check(state, words):
-    report = report_of(judged(right, n=80))
-    report["headline"]["state"] = state
+def test_the_answer_has_the_word_of_check(state, words, right_of_80):
+    right_of_80["headline"]["state"] = state
 
-    assert verdict_of(report).answer.trust == words
-    assert f'<span class="stamp">{words}</span>' in render_html(report, date=DATE)
+    assert verdict_of(right_of_80).answer.trust == words
+    assert f'<span class="stamp">{words}</span>' in render_html(right_of_80, date=DATE)
 
 
-def test_the_answer_says_of_how_many_items():
-    verdict, _ = first_screen(judged(right, n=80))
-
-    assert verdict.answer.sentence.endswith("on the 80 items that both decided.")
+def test_the_answer_says_of_how_many_items(right_of_80):
+    assert verdict_of(right_of_80).answer.sentence.endswith("on the 80 items that both decided.")
 
 
 def test_what_changed_with_the_order_is_said_with_the_accuracy_of_a_reply():

@@ -13,7 +13,7 @@ from analysis.report.sentence_list import (
     ListedNumber,
     sentences_of,
 )
-from tests.analysis.builders import random_study
+from tests.analysis.builders import little_study
 
 ALIKE = Population("item", "on which both orders agree", 77, 240)
 PAGE = """
@@ -53,7 +53,7 @@ def test_every_sentence_of_a_page_has_its_chapter_its_numbers_and_what_they_are_
 @pytest.mark.django_db
 @pytest.mark.computed
 def test_the_command_lists_the_sentences_of_a_report_and_counts_them(capsys):
-    study = random_study(7, n_items=40, n_raters=12)
+    study = little_study(7)
     options = ("report", study.slug, "--sentences", "--bootstrap", "100")
 
     call_command(*options, "--json")
