@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from analysis import stats
-from extras.certainty.stats import compare_certainty
 
 VECTORS = Path(__file__).with_name("vectors.json")
 AGREES, DIFFERS, MISSING = "agrees", "differs", "missing"
@@ -140,6 +139,8 @@ def _calibration(given: ConformanceJson) -> ConformanceJson:
 
 
 def _certainty_comparison(given: ConformanceJson) -> ConformanceJson:
+    from extras.certainty.stats import compare_certainty  # of an extra, which may be deleted
+
     found = compare_certainty(given["people"], given["model"])
     names = ("pearson", "spearman", "kendall", "concordance", "wilcoxon_p")
     return {name: getattr(found, name) for name in names}

@@ -5,8 +5,7 @@ from functools import partial
 import numpy as np
 
 from analysis.stats import Sharing, general_spearman
-from benchmarks.simulations.promises import Counts, MethodCheck, compared, covers, errs
-from extras.certainty.stats import compare_certainty
+from benchmarks.simulations.promises import Counts, MethodCheck, covers, errs
 
 
 def ranks(rng: np.random.Generator, counts: Counts, *, rho: float) -> None:
@@ -22,8 +21,6 @@ def ranks(rng: np.random.Generator, counts: Counts, *, rho: float) -> None:
     counts.covered("Spearman’s correlation in general", found, truth)
     if rho == 0 and found is not None:
         counts.happened("certainties are said to go together", not found.low <= 0 <= found.high)
-    alone = compare_certainty(50 + both[0], 50 + both[1]).spearman_interval
-    counts.covered("Bonett and Wright", alone, truth)
 
 
 CHECKS = (
@@ -39,7 +36,6 @@ CHECKS = (
                     if rho == 0
                     else {}
                 ),
-                "Bonett and Wright": compared(),
             },
             quick=150,
             full=3000,

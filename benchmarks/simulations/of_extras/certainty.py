@@ -16,6 +16,7 @@ from benchmarks.simulations.promises import (
     errs,
 )
 from extras.certainty.stats import (
+    compare_certainty,
     general_quality,
     like_for_like,
     trusted_coverage,
@@ -219,9 +220,27 @@ def at_coverage(rng: np.random.Generator, counts: Counts) -> None:
         counts.covered(WORDS[side], matched.interval, _true_panel(side))
 
 
+def ranks(rng: np.random.Generator, counts: Counts, *, rho: float) -> None:
+    """Certainties of two sides with correlation `rho` on independent items."""
+    both = np.linalg.cholesky([[1.0, rho], [rho, 1.0]]) @ rng.normal(0, 1, (2, 300))
+    found = compare_certainty(50 + both[0], 50 + both[1]).spearman_interval
+    counts.covered("Bonett and Wright", found, 6 / np.pi * np.arcsin(rho / 2))
+
+
 MEASURES = Family(
     "measures-of-certainty",
     (
+        *(
+            MethodCheck(
+                f"rank correlation of certainties on independent items, {rho:g}",
+                "300 items.",
+                partial(ranks, rho=rho),
+                {"Bonett and Wright": covers()},
+                quick=150,
+                full=3000,
+            )
+            for rho in (0.0, 0.6)
+        ),
         MethodCheck(
             "accuracy at people’s coverage",
             "300 items, three people and three runs each, certainty follows the impression.",
