@@ -1,7 +1,9 @@
 """Documentation leads somewhere: links, headings, folders and images that it names exist."""
 
 import re
+import shlex
 from argparse import ArgumentParser, _SubParsersAction
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
+from judging.protocols.registry import PROTOCOLS
 from studies.extra import Extra, extras
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -165,3 +168,43 @@ def test_the_index_of_extending_names_every_page():
     pages = {page.name for page in (ROOT / "docs/extending").glob("*.md")} - {"README.md"}
 
     assert sorted(name for name in pages if f"({name})" not in index) == []
+
+
+# Words of the table's commands that belong to an extra.
+OF_EXTRAS = {
+    "replicate": "replication",
+    "certify": "certificates",
+    "reference": "wordings",
+    "--grades": "graded",
+}
+
+
+def systems() -> list[list[str]]:
+    """The rows of the table of published systems."""
+    lines = (ROOT / "docs" / "systems.md").read_text("utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return [row for row in rows if len(row) == 6 and row[3].startswith("`")]
+
+
+def test_the_table_of_published_systems_has_sixteen_whole_rows():
+    rows = systems()
+    assert len({row[0] for row in rows}) == len(rows) == 16
+    assert all(all(row) for row in rows)
+    states = Counter(re.split(r"[^a-z]", row[5])[0] for row in rows)
+    text = (ROOT / "docs" / "systems.md").read_text("utf-8")
+    whole = states.pop("counting")
+    assert (whole, dict(states)) == (1, {"partly": 12, "not": 3})
+    assert "**Whole** is one" in text
+    assert "Twelve are there in part, three are not" in text
+
+
+@pytest.mark.parametrize("row", systems(), ids=lambda row: row[0])
+def test_the_commands_of_published_systems_exist_with_their_options(row):
+    name, *words = shlex.split(row[3].strip("`"))
+    needed = {OF_EXTRAS[word] for word in (name, *words) if word in OF_EXTRAS}
+    if any(not (ROOT / "extras" / extra).exists() for extra in needed):
+        pytest.skip("its extra was deleted")
+    command = load_command_class(get_commands()[name], name)
+    parsed = command.create_parser("manage.py", name).parse_args(words)
+    if setting := getattr(parsed, "setting", None):
+        assert setting in {each.name for each in PROTOCOLS}

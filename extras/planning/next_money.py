@@ -317,6 +317,7 @@ def _offer(
             }
         return row | {"cost": float(prices.person * people + prices.judgment * items)}
     row["what"] = f"{people:,} people, {people * per_person:,} answers"
+    row["basis"] = "items with an even number of answers can be tied, and then do not count"
     row["design"] = bought(
         now.design,
         purchase,
@@ -378,23 +379,31 @@ def summary_of(result: Mapping[str, Any]) -> str:
     amount = f"{result['amount']:g} {result['currency']}"
     if not best:
         return f"Nothing that {amount} buys is known to narrow the interval."
-    sentence = f"For its price, {_narrows(result, best[0])}"
-    if len(best) > 1:
-        others = " and ".join(f"“{row['title']}”" for row in best[1:])
-        sentence += f"; the simulation cannot tell it from {others}"
-    widest = max(
-        (row for row in result["rows"] if row["gain"] is not None), key=lambda row: -row["then"]
-    )
+    sentence = f"For its price, {_narrows(result, best)}"
+    ranked = [row for row in result["rows"] if row["gain"] is not None]
+    widest = min(ranked, key=lambda row: row["then"])
+    alike = [
+        row
+        for row in ranked
+        if row is widest or row["then"] - widest["then"] < 2 * math.hypot(row["se"], widest["se"])
+    ]
+    alike.sort(key=lambda row: row["then"])
     if widest is not best[0] and widest["then"] < widest["now"]:
-        sentence += f". Within {amount}, {_narrows(result, widest)}"
+        sentence += f". Within {amount}, {_narrows(result, alike)}"
     return f"{sentence}."
 
 
-def _narrows(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-    return (
+def _narrows(result: Mapping[str, Any], rows: list[Mapping[str, Any]]) -> str:
+    """What narrows most, and what the simulation cannot tell from it."""
+    row = rows[0]
+    words = (
         f"“{row['title']}” ({_cost_words(result, row['cost'])}) narrows the interval most, from "
         f"±{row['now'] * 100:.1f} to ±{row['then'] * 100:.1f} points"
     )
+    if len(rows) > 1:
+        words += "; the simulation cannot tell it from "
+        words += " and ".join(f"“{other['title']}”" for other in rows[1:])
+    return words
 
 
 def lines_of(result: Mapping[str, Any]) -> list[list[str]]:
@@ -407,8 +416,10 @@ def lines_of(result: Mapping[str, Any]) -> list[list[str]]:
             "–" if row["then"] is None else f"±{row['then'] * 100:.1f}",
             "–"
             if row["then"] is None
-            else f"{(row['now'] - row['then']) * 100:.1f} (±{row['se'] * 196:.1f})",
-            "–" if row["gain"] is None else f"{row['gain'] * 100:.3g}",
+            else f"{(row['now'] - row['then']) * 100:.1f} (±{row['se'] * 196:.1f})".replace(
+                "-", "−"
+            ),
+            "–" if row["gain"] is None else f"{row['gain'] * 100:.3g}".replace("-", "−"),
             row["reason"] or row["basis"],
         ]
         for row in result["rows"]
