@@ -79,6 +79,7 @@ def test_an_arena_without_a_budget_does_not_open(llm, engine):
     ("changes", "problem"),
     [
         ({"questions": ()}, "has no questions"),
+        ({"human_sample": 5}, "only a sample"),
         ({"stock": 1}, "only 1 are written ahead"),
         ({"budget": "0.0001"}, "a pair can cost up to"),
     ],

@@ -104,7 +104,7 @@ def test_the_command_sets_up_and_says_what_is_missing(llm, engine, transactional
     with pytest.raises(CommandError, match="persona"):
         call_command("arena", slug, "--questions", str(file))
     file.write_bytes(b"\xff\xfe\x00bad")
-    with pytest.raises(CommandError, match="questions.csv"):
+    with pytest.raises(CommandError, match="There is no column persona"):
         call_command("arena", slug, "--questions", str(file))
     with pytest.raises(CommandError, match="No judge “nobody” can write"):
         call_command("arena", slug, "--system", "nobody", "--system", "small")
