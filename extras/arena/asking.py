@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -72,10 +71,6 @@ def usable(reply: str, *, longest: int, forbidden: Sequence[str] = ()) -> str:
     return "" if any(phrase in folded for phrase in forbidden) else text
 
 
-def phrases(forbidden: str) -> list[str]:
-    return [line.strip().casefold() for line in forbidden.splitlines() if line.strip()]
-
-
 def most_nano(arena: Arena, question: ArenaQuestion, judge: Judge) -> int:
     """The most that one request can cost, in billionths of a dollar."""
     asked = JudgeQuestion(0, messages_for(arena, question), protocol=WrittenReply(dict), seed=0)
@@ -92,12 +87,16 @@ def spent_nano(arena: Arena) -> int:
 def able(arena: Arena) -> QuerySet[ArenaSystem]:
     """Systems that can be drawn now: neither out nor at rest, and not waited for too long."""
     now = clock.now()
-    slow = ArenaAnswer.objects.filter(
-        job=arena, state__in=(Answer.WAITING, Answer.SENT), created_at__lt=now - SLOW
-    )
+    slow = _open_answers(arena).filter(created_at__lt=now - SLOW)
     systems = arena.systems.filter(is_out=False, judge__isnull=False, judge__is_retired=False)
     systems = systems.exclude(rests_until__gt=now).exclude(pk__in=slow.values("system"))
     return systems.select_related("judge")
+
+
+def _open_answers(arena: Arena) -> QuerySet[ArenaAnswer]:
+    """Responses that pairs wait for."""
+    asked = (Answer.WAITING, Answer.SENT)
+    return arena.answers.filter(state__in=asked, pair__state=State.OPEN)
 
 
 def wake(arena: Arena | None) -> None:
@@ -138,26 +137,17 @@ def run_arena(*, arena_id: int) -> Arena:
     return carry_out(Arena, arena_id, _work, expected=(StudyError, JudgingError))
 
 
-@dataclass
-class _Asking:
-    """What a thread asks one system for."""
-
-    arena: Arena
-    system: ArenaSystem
-    rows: list[ArenaAnswer]
-
-    def __call__(self) -> None:
-        try:
-            assert self.system.judge is not None  # noqa: S101  `able` has only those
-            check_sharing(self.arena.study, self.system.judge)
-            forbidden = phrases(self.arena.forbidden)
-            read = partial(usable, longest=self.arena.longest, forbidden=forbidden)
-            reply = WrittenReply(lambda text: {"text": found} if (found := read(text)) else {})
-            with JobLedger(self.arena, self.system.judge, ArenaAnswer, reply) as ledger:
-                asked = [(row, messages_for(self.arena, row.pair.question)) for row in self.rows]
-                ledger.ask(asked)
-        finally:
-            connection.close()
+def _ask(arena: Arena, judge: Judge, rows: Sequence[ArenaAnswer]) -> None:
+    """Ask one system, in a thread of its own."""
+    try:
+        check_sharing(arena.study, judge)
+        lines = map(str.strip, arena.forbidden.casefold().splitlines())
+        read = partial(usable, longest=arena.longest, forbidden=list(filter(None, lines)))
+        reply = WrittenReply(lambda text: {"text": found} if (found := read(text)) else {})
+        with JobLedger(arena, judge, ArenaAnswer, reply) as ledger:
+            ledger.ask([(row, messages_for(arena, row.pair.question)) for row in rows])
+    finally:
+        connection.close()
 
 
 def _work(job: Arena, progress: JobProgress) -> dict[str, Any]:
@@ -173,10 +163,11 @@ def _work(job: Arena, progress: JobProgress) -> dict[str, Any]:
             if arena.is_live and lacking(arena) > 0:
                 draw_pairs(arena)
             busy = {system.pk for system in running.values()}
-            for system in able_to_answer(arena).exclude(pk__in=busy):
-                rows = list(_waiting(arena, system)[:AT_ONCE])
-                if rows:
-                    running[pool.submit(_Asking(arena, system, rows))] = system
+            # Also systems that were slow, but not those at rest.
+            systems = arena.systems.exclude(pk__in=busy).exclude(rests_until__gt=clock.now())
+            for system in systems.filter(judge__isnull=False).select_related("judge"):
+                if rows := list(_waiting(arena, system)[:AT_ONCE]):
+                    running[pool.submit(_ask, arena, system.judge, rows)] = system
             if not running:
                 return {"message": f"{arena.pairs.filter(state=State.STORED).count():,} pairs."}
             progress(50, f"Responses are being written ({stored:,} pairs stored just now).")
@@ -185,15 +176,9 @@ def _work(job: Arena, progress: JobProgress) -> dict[str, Any]:
                 _note(arena, running.pop(future), future.exception())
 
 
-def able_to_answer(arena: Arena) -> QuerySet[ArenaSystem]:
-    """Systems that are not at rest, with those that were slow."""
-    systems = arena.systems.filter(judge__isnull=False).exclude(rests_until__gt=clock.now())
-    return systems.select_related("judge")
-
-
 def _waiting(arena: Arena, system: ArenaSystem) -> QuerySet[ArenaAnswer]:
-    rows = arena.answers.filter(
-        system=system, state=Answer.WAITING, pair__state=State.OPEN, pair__question__isnull=False
+    rows = _open_answers(arena).filter(
+        system=system, state=Answer.WAITING, pair__question__isnull=False
     )
     return rows.select_related("pair__question__persona").order_by("pk")
 
@@ -251,8 +236,7 @@ def draw_pairs(arena: Arena) -> int:
             return drawn
         room -= sum(most_nano(arena, question, system.judge) for system in (one, two))
         if room < 0:
-            waits = arena.answers.filter(state__in=(Answer.WAITING, Answer.SENT)).exists()
-            if not drawn and not waits:
+            if not drawn and not _open_answers(arena).exists():
                 amount = f"${(arena.budget or 0).normalize():f}"
                 why = f"The budget of {amount} has no room for another pair."
                 transaction.on_commit(partial(_stop, arena, why))
@@ -269,7 +253,9 @@ def draw_pairs(arena: Arena) -> int:
 
 def _still_due(arena: Arena) -> int:
     """The most that the responses cost that are drawn but not yet asked for."""
-    rows = arena.answers.filter(state=Answer.WAITING, pair__question__isnull=False)
+    rows = _open_answers(arena).filter(
+        state=Answer.WAITING, pair__question__isnull=False, system__judge__isnull=False
+    )
     rows = rows.select_related("system__judge", "pair__question__persona")
     return sum(most_nano(arena, row.pair.question, row.system.judge) for row in rows)
 
@@ -354,14 +340,15 @@ def store_written(arena: Arena) -> int:
     with seats_changing(study):
         for pair in rows:
             texts = {answer.system_id: answer for answer in pair.answers.all()}
+            same = arena.pairs.filter(pk=pair.pk)
             both = [texts[pair.first_id], texts[pair.second_id]]
             if pair.question is None or any(row.state != Answer.WRITTEN for row in both):
-                _drop(pair, "A response was not usable.")
+                drop_pairs(arena, same, "A response was not usable.")
                 continue
             try:
                 pair.item = _item(study, pair.question, pair, both)
             except Refused as error:
-                _drop(pair, str(error))
+                drop_pairs(arena, same, str(error))
                 continue
             pair.state = State.STORED
             pair.save(update_fields=["item", "state"])
@@ -369,11 +356,6 @@ def store_written(arena: Arena) -> int:
         if keys:
             note_change(study, "arena pairs stored", user=None, items=keys)
     return len(keys)
-
-
-def _drop(pair: ArenaPair, problem: str) -> None:
-    pair.state, pair.problem = State.DROPPED, problem[:500]
-    pair.save(update_fields=["state", "problem"])
 
 
 def _item(

@@ -28,6 +28,7 @@ from extras.arena.setup import (
 from judging.errors import JudgingError
 from judging.pages.asking_forms import budget_field, offer_judges
 from studies.errors import StudyError
+from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
@@ -187,7 +188,11 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         upload, source = form.cleaned_data["file"], form.cleaned_data["study"]
         try:
-            rows = read_questions(upload.read(), upload.name) if upload else rows_of_study(source)
+            rows = (
+                read_questions(File(upload.name, upload.read()))
+                if upload
+                else rows_of_study(source)
+            )
             added = add_questions(arena=arena, rows=rows, user=cast(User, request.user))
         except Refused as error:
             form.add_error(None, f"Nothing was added: {len(error.faults):,} faults.")

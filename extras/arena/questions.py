@@ -1,8 +1,5 @@
 """Personas and questions of an arena: from a file, from another study, and as a file."""
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,50 +9,39 @@ from django.db import transaction
 from extras.arena.asking import raw_persona
 from extras.arena.models import Arena, ArenaQuestion
 from studies.errors import StudyError
+from studies.importers.files.answer_rows import read_answer_rows
+from studies.importers.files.bundle import File
 from studies.importers.files.faults import LIMITS, ImportRow, Refused
+from studies.importers.files.lines import BadLine
 from studies.importers.items.records import PersonaRecord, read_persona
 from studies.models import Item, Persona, Study
 from studies.services.studies import forbids_providers, lock_study, record
 from studies.texts.normalisation import digest, normalise
 
-MAX_BYTES = 4 * 1024 * 1024
 MAX_QUESTIONS = 20_000
-_COLUMNS = "persona, question and, if you like, topic"
 
 
-def read_questions(content: bytes, name: str) -> list[Mapping[str, Any]]:
-    """Rows of a CSV file, or of one with a JSON object in each line. Raises `StudyError`."""
-    if len(content) > MAX_BYTES:
-        raise StudyError(f"{name} is larger than {MAX_BYTES // 2**20} MB. Use a smaller file.")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise StudyError(f"{name} is not UTF-8: {error}. Save it as UTF-8.") from error
-    if name.lower().endswith((".jsonl", ".ndjson")):
-        return list(_json_rows(text, name))
-    try:
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
-    except csv.Error as error:
-        raise StudyError(f"{name} is not CSV: {error}. Save it as CSV with commas.") from error
-    if not rows or not {"persona", "question"} <= rows[0].keys():
-        raise StudyError(f"{name} has no rows with the columns {_COLUMNS}.")
-    return [{**row, "persona": _persona_of((row["persona"] or "").strip())} for row in rows]
+def read_questions(file: File) -> list[Mapping[str, Any]]:
+    """Rows of a CSV file, or of one with a JSON object in each line. Raises `Refused`."""
+    rows, faults = [], []
+    for entry in read_answer_rows(file, required=("persona", "question")):
+        if isinstance(entry, BadLine):
+            faults.append(entry.fault)
+        else:
+            rows.append(entry[1])
+    if faults:
+        raise Refused(faults)
+    if not rows:
+        raise StudyError(f"{file.name} has no rows. Give it the columns persona and question.")
+    return [row | {"persona": _persona_of(row.get("persona"))} for row in rows]
 
 
-def _persona_of(text: str) -> Mapping[str, Any]:
-    """A persona as free text; the same text is the same persona."""
+def _persona_of(raw: Any) -> Any:
+    """A persona; a text without an id is its own, so that the same text is the same persona."""
+    if isinstance(raw, dict):
+        return raw
+    text = str(raw or "").strip()
     return {"id": f"persona-{digest(normalise(text))[:16]}", "text": text}
-
-
-def _json_rows(text: str, name: str) -> Iterator[Mapping[str, Any]]:
-    for line, row in enumerate(filter(str.strip, text.splitlines()), 1):
-        try:
-            read = json.loads(row)
-        except (ValueError, RecursionError) as error:
-            raise StudyError(f"{name}, line {line} is not JSON: {error}.") from error
-        if not isinstance(read, dict):
-            raise StudyError(f"{name}, line {line} is not a JSON object.")
-        yield read
 
 
 def rows_of_study(study: Study) -> list[Mapping[str, Any]]:

@@ -45,7 +45,7 @@ def _holds(annotator: Annotator) -> bool:
     if ready >= study.items_per_annotator:
         return False
     has_any = ready > 0 or items.exists()
-    if not arena.is_live:
+    if not arena.is_live or study.state != Study.State.OPEN:
         if not has_any:
             flow.end(annotator, Annotator.State.CLOSED)
         return not has_any

@@ -114,6 +114,11 @@ def why_not_open(arena: Arena) -> str:
         return "An arena needs at least two systems. Choose them first."
     if not arena.questions.exists():
         return "The arena has no questions. Add a file with personas and questions first."
+    if study.human_sample is not None or study.draw:
+        return (
+            "People get only a sample of the study’s items, but an arena needs seats at all of "
+            "them. Empty “Number of items for annotators” in the settings."
+        )
     if arena.stock < study.items_per_annotator:
         return (
             f"Each annotator gets {study.items_per_annotator:,} items, but only {arena.stock:,} "

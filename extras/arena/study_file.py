@@ -54,7 +54,7 @@ class ArenaFile:
         except ValidationError as error:
             raise StudyError(f"{file}: {' '.join(error.messages)}") from error
         if (folder.path / _QUESTIONS).exists():
-            rows = read_questions(folder.file(_QUESTIONS).read(), _QUESTIONS)
+            rows = read_questions(folder.file(_QUESTIONS))
             add_questions(arena=arena, rows=rows, user=user)
         return []
 

@@ -293,7 +293,7 @@ def with_tests(draw, report):
                 put(test, "ci", draw(intervals(test["value"])) if of["n_truth"] else None)
                 test["n"] = of["n_truth"]
             else:
-                test["n"] = draw(st.integers(0, items))
+                test["n"] = draw(st.integers(0, min(items, human["answers"])))
             if kind in (LENGTH, CALIBRATION, RANKING):
                 test["value"] = draw(st.none() | st.floats(-1, 1))
                 put(test, "ci", None if test["value"] is None else draw(intervals(test["value"])))
@@ -371,7 +371,10 @@ def with_records(draw, report):
     }
     pay = {"people": draw(st.integers(1, 9)), "currency": "GBP", "minutes": 15}
     pay["reward"] = draw(st.sampled_from([0, 3.4]))
-    human |= {"pay": {"promised": [pay]}, "people": {"arrived": 3}}
+    paid = {"promised": [pay | {"rewards": 6.8}], "currency": "GBP"}
+    paid |= {"finished": draw(st.integers(0, 9)), "rewards": draw(st.sampled_from([None, 6.8]))}
+    paid["per_correct"] = draw(st.sampled_from([0, 0.05]))
+    human |= {"pay": paid, "people": {"arrived": 3}}
     human["not_counted"] = {key: draw(st.integers(0, 3)) for key in ("surplus", "excluded")}
     human["not_counted"]["excluded_people"] = draw(st.integers(0, 3))
     human["majority"]["ties"] = draw(st.integers(0, items))

@@ -94,8 +94,8 @@ ARENA = Family(
                 "interval of a strength": covers(),
                 "bias of the difference of two alike": is_on_average(within=0.03),
                 # Of every maximum likelihood estimate from few answers: away from the mean.
-                "bias of the strongest": is_on_average(within=0.1),
-                "bias of the weakest": is_on_average(within=0.1),
+                "bias of the strongest": is_on_average(within=0.06),
+                "bias of the weakest": is_on_average(within=0.06),
             },
             quick=40,
             full=2000,

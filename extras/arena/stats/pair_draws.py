@@ -8,7 +8,8 @@ from analysis.stats.core.results import FloatArray
 
 _PRIOR_VARIANCE = 2.0  # of a strength: seven in ten systems win 20 to 80 % against an average one
 _STEPS = 30
-UNIFORM = 0.2
+# With less, who seems to be ahead meets others too rarely, and looks stronger than it is.
+UNIFORM = 0.5
 
 
 def pair_chances(
@@ -42,7 +43,7 @@ def pair_chances(
     --------
     >>> wins = np.array([[0, 20, 9], [20, 0, 9], [1, 1, 0]])  # two alike, and a weaker one
     >>> pair_chances(wins, np.zeros((3, 3)), np.zeros((3, 3))).round(2).tolist()
-    [[0.0, 0.86, 0.07], [0.0, 0.0, 0.07], [0.0, 0.0, 0.0]]
+    [[0.0, 0.66, 0.17], [0.0, 0.0, 0.17], [0.0, 0.0, 0.0]]
     """
     won = np.asarray(wins, dtype=np.float64) + np.asarray(ties, dtype=np.float64) / 2
     decided, n = won + won.T, len(won)

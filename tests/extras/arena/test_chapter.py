@@ -65,7 +65,7 @@ def test_the_chapter_ranks_systems_by_single_answers():
     assert sum(entry["pairs"] for entry in found["met"]) == 90
     [judge] = found["judges"]
     assert judge["n_both"] == 90
-    names = {table.name for table in all_tables(report)}
+    names = set(all_tables(report))
     assert {"arena_ranking", "arena_agreement", "arena_draws", "arena_costs"} <= names
     words = " ".join(str(each.text) for each in all_sentences(report, "methods"))
     assert "90 pairs of responses were written while people took part, for $1.80" in words

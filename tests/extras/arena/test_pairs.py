@@ -5,14 +5,15 @@ from django.core.exceptions import ValidationError
 
 from annotation import services
 from annotation.models import Annotator
-from extras.arena.asking import forget_texts, spent_nano, usable
-from extras.arena.models import ArenaAnswer, ArenaPair
+from extras.arena.asking import able, forget_texts, spent_nano, usable
+from extras.arena.models import SLOW, ArenaAnswer, ArenaPair
 from extras.arena.seats import arena_of
 from extras.arena.setup import open_arena, pause_arena, set_up, why_not_open
 from judging.models import Judge
 from studies.errors import StudyError
 from studies.models import Item, Study
 from studies.services.items import study_content_hash
+from studies.statements import clock
 from tests.extras.arena.building import make_arena, opened, refill, writes
 from tests.factories import finish, make_study
 from tests.judging.conftest import make_judge
@@ -78,6 +79,7 @@ def test_an_arena_without_a_budget_does_not_open(llm, engine):
     ("changes", "problem"),
     [
         ({"questions": ()}, "has no questions"),
+        ({"human_sample": 5}, "only a sample"),
         ({"stock": 1}, "only 1 are written ahead"),
         ({"budget": "0.0001"}, "a pair can cost up to"),
     ],
@@ -210,6 +212,18 @@ def test_a_killed_worker_loses_no_money_and_stores_no_pair_twice(llm, engine):
         f"arena-{pair.pk}",
         f"arena-{other.pk}",
     ]
+
+
+def test_what_a_killed_worker_left_in_a_dropped_pair_makes_no_system_slow(llm, engine):
+    arena = opened(llm, stock=2)
+    agree(arena.study)
+    refill(arena)
+    pair = arena.pairs.earliest("pk")
+    long_ago = clock.now() - 2 * SLOW
+    pair.answers.update(state="waiting", created_at=long_ago)
+    ArenaPair.objects.filter(pk=pair.pk).update(state="dropped", item=None)
+
+    assert able(arena).count() == 2
 
 
 def test_the_rate_is_limited(llm, engine):

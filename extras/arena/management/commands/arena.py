@@ -11,7 +11,6 @@ from django.core.management.base import BaseCommand, CommandError
 from extras.arena.asking import run_arena, wake
 from extras.arena.models import Arena
 from extras.arena.questions import add_questions, read_questions, rows_of_study
-from extras.arena.ranking import live_ranking
 from extras.arena.seats import arena_of
 from extras.arena.setup import judges_named, open_arena, pause_arena, set_up
 from judging.errors import JudgingError
@@ -19,8 +18,9 @@ from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.worker import runtime
 from studies.errors import StudyError
+from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
-from studies.management.terminal import find_study
+from studies.management.terminal import add_how, find_study, wait_for
 from studies.models import Study
 
 
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         state.add_argument("--pause", action="store_true", help="pause it, and the study")
         state.add_argument("--refill", action="store_true", help="have missing pairs written now")
         parser.add_argument("--json", action="store_true", help="the ranking for programs")
-        parser.add_argument("--inline", action="store_true", help="run in this process")
+        add_how(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"], uses="" if options["json"] else "arena")
@@ -77,6 +77,9 @@ class Command(BaseCommand):
             raise CommandError(" ".join(error.messages)) from error
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
+        # Arrays, which the help of commands does not load.
+        from extras.arena.ranking import live_ranking
+
         self._show(live_ranking(arena), options)
 
     def _set_up(self, study: Study, options: dict[str, Any]) -> Arena:
@@ -99,7 +102,7 @@ class Command(BaseCommand):
             arena = set_up(study_id=study.pk, systems=systems, **limits)
         rows: list[Any] = []
         if path := options["questions"]:
-            rows += read_questions(_read(path), path)
+            rows += read_questions(File(Path(path).name, _read(path)))
         if slug := options["questions_from"]:
             rows += rows_of_study(find_study(slug))
         if rows:
@@ -114,6 +117,8 @@ class Command(BaseCommand):
                 run_arena(arena_id=arena.pk)
             finally:
                 runtime.shut_down()
+        elif options["wait"]:
+            wait_for(arena)
         arena.refresh_from_db()
         return arena
 
