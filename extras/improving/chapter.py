@@ -231,7 +231,7 @@ def _gain(one: Mapping[str, Any], path: str, n: int, of: Population) -> Quantity
 def _again(one: Mapping[str, Any], path: str) -> Text:
     return say(
         "Sealed answers were opened {times} times for {judge}. Its correction counts the {earlier} "
-        "tried before, but whoever chose what to try knew those results.",
+        "tried before, but the person who chose what to try knew those results.",
         times=Quantity("count", None, one["opening"], f"{path}.opening"),
         judge=Name(one["judge"]),
         earlier=Population("wording", n=one["earlier_tried"], path=f"{path}.earlier_tried"),

@@ -222,7 +222,7 @@ def _judged(
         facts = RunStudyFacts(lock_study(improvement.study_id), items={item.item for item in items})
         run = start_run(spec, enqueue=False, facts=facts)
         if learned.run_id is None:
-            # A try-out; whoever wants the wording in the report asks about all items with it.
+            # A try-out: to have the wording in the report, ask about all items with it.
             lifecycle.leave_out_run(run_id=run.pk)
             LearnedWording.objects.filter(pk=learned.pk).update(run=run)
         _keep_budget(improvement, run)

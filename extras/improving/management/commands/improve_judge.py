@@ -60,7 +60,7 @@ class Command(BaseCommand):
             "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
         )
         parser.add_argument(
-            "--anew",
+            "--again",
             action="store_true",
             help="start another improvement although the last one can be continued",
         )
@@ -146,7 +146,7 @@ class Command(BaseCommand):
         if improvement := waiting_job(same):
             return improvement
         last = same.order_by("-pk").first()
-        if last is not None and not options["anew"]:
+        if last is not None and not options["again"]:
             if requests.request_again(last, budget=budget or last.budget):
                 return last
         return requests.request_improvement(wish, budget=budget, user=None)
