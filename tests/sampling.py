@@ -1,12 +1,14 @@
 """Which cases of a large matrix run by default: a few, the same at every commit.
 
 `@pytest.mark.sampled(keep=5)` on a parametrized test keeps five of its cases; on tests without
-parameters, `keep` counts the tests of the file, or those of any file with the same `group`:
-`@pytest.mark.sampled(keep=2, group="simulations")`. A hash of their names chooses them, so that a
-new case moves few others. A test marked `nightly` does
-not run by default. `pytest --all` and `make test-all` run every case. Tests of generated
-inputs try 25 by default and 100 with `--all`, and tests that name a number take
-`examples(few, every=many)` of them; tests that go through a long list take `some(cases, keep=few)`.
+parameters, `keep` counts the tests of the file, or those with the same `group`, which must be in
+one file, because parts of `make test` do not know of each other:
+`@pytest.mark.sampled(keep=1, group="programs")`. A hash of their names chooses them, so that a new
+case moves few others. A test marked `nightly` does not run by default.
+
+`pytest --all` and `make test-all` run every case. Tests of generated inputs try 25 by default and
+100 with `--all`, and tests that name a number take `examples(few, every=many)` of them; tests that
+go through a long list take `some(cases, keep=few)`.
 """
 
 import hashlib

@@ -18,9 +18,9 @@ from tests.run import (
 from tests.sampling import some
 
 
-@pytest.mark.parametrize(("code", "passes"), [("assert 1", True), ("assert not 1", False)])
+@pytest.mark.parametrize(("code", "failed"), [("assert 1", 0), ("assert not 1", 1)])
 def test_a_pass_says_whether_all_its_tests_passed(
-    code, passes, tmp_path: Path, monkeypatch, capfdbinary
+    code, failed, tmp_path: Path, monkeypatch, capfdbinary
 ):
     monkeypatch.setattr("sys.argv", ["tests.run"])
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
@@ -29,11 +29,11 @@ def test_a_pass_says_whether_all_its_tests_passed(
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     chosen = (str(tmp_path), f"--rootdir={tmp_path}", "-c", str(tmp_path / "pytest.ini"))
 
-    result = Pass("These", "not slow", chosen).run()
+    exit_code = Pass("These", "not slow", chosen).run()
 
     printed = capfdbinary.readouterr().out
-    assert result == passes
-    assert printed.count(b"1 passed" if passes else b"1 failed") == 1
+    assert exit_code == failed
+    assert printed.count(b"1 failed" if failed else b"1 passed") == 1
     assert b"=== These: " in printed
 
 
