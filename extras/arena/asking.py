@@ -145,7 +145,8 @@ def _ask(arena: Arena, judge: Judge, rows: Sequence[ArenaAnswer]) -> None:
         read = partial(usable, longest=arena.longest, forbidden=list(filter(None, lines)))
         reply = WrittenReply(lambda text: {"text": found} if (found := read(text)) else {})
         with JobLedger(arena, judge, ArenaAnswer, reply) as ledger:
-            ledger.ask([(row, messages_for(arena, row.pair.question)) for row in rows])
+            asked = ((row, row.pair.question) for row in rows)
+            ledger.ask([(row, messages_for(arena, about)) for row, about in asked if about])
     finally:
         connection.close()
 
@@ -165,8 +166,9 @@ def _work(job: Arena, progress: JobProgress) -> dict[str, Any]:
             busy = {system.pk for system in running.values()}
             # Also systems that were slow, but not those at rest.
             systems = arena.systems.exclude(pk__in=busy).exclude(rests_until__gt=clock.now())
-            for system in systems.filter(judge__isnull=False).select_related("judge"):
-                if rows := list(_waiting(arena, system)[:AT_ONCE]):
+            for system in systems.select_related("judge"):
+                rows = list(_waiting(arena, system)[:AT_ONCE])
+                if rows and system.judge is not None:
                     running[pool.submit(_ask, arena, system.judge, rows)] = system
             if not running:
                 return {"message": f"{arena.pairs.filter(state=State.STORED).count():,} pairs."}
@@ -234,10 +236,12 @@ def draw_pairs(arena: Arena) -> int:
         question = _question(arena, rng)
         if question is None:
             return drawn
-        room -= sum(most_nano(arena, question, system.judge) for system in (one, two))
+        room -= sum(
+            most_nano(arena, question, system.judge) for system in (one, two) if system.judge
+        )
         if room < 0:
             if not drawn and not _open_answers(arena).exists():
-                amount = f"${(arena.budget or 0).normalize():f}"
+                amount = f"${Decimal(arena.budget or 0).normalize():f}"
                 why = f"The budget of {amount} has no room for another pair."
                 transaction.on_commit(partial(_stop, arena, why))
             return drawn
@@ -253,11 +257,12 @@ def draw_pairs(arena: Arena) -> int:
 
 def _still_due(arena: Arena) -> int:
     """The most that the responses cost that are drawn but not yet asked for."""
-    rows = _open_answers(arena).filter(
-        state=Answer.WAITING, pair__question__isnull=False, system__judge__isnull=False
+    rows = _open_answers(arena).filter(state=Answer.WAITING)
+    asked = (
+        (row.pair.question, row.system.judge)
+        for row in rows.select_related("system__judge", "pair__question__persona")
     )
-    rows = rows.select_related("system__judge", "pair__question__persona")
-    return sum(most_nano(arena, row.pair.question, row.system.judge) for row in rows)
+    return sum(most_nano(arena, about, judge) for about, judge in asked if about and judge)
 
 
 def _question(arena: Arena, rng: random.Random) -> ArenaQuestion | None:

@@ -125,7 +125,8 @@ def why_not_open(arena: Arena) -> str:
             "are written ahead. Raise the stock, or lower the items per annotator in the settings."
         )
     question = arena.questions.select_related("persona").earliest("pk")
-    dearest = sorted(most_nano(arena, question, system.judge) for system in systems)[-2:]
+    judges = [system.judge for system in systems if system.judge is not None]
+    dearest = sorted(most_nano(arena, question, judge) for judge in judges)[-2:]
     left = int(arena.budget * NANO) - spent_nano(arena)
     if left < sum(dearest):
         return (
