@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from analysis.report.quantities import (
-    NO_INTERVAL,
     Name,
     Population,
     Quantity,
@@ -81,7 +80,7 @@ class TestResult:
                     value,
                     holds(test, level_of(report, kind)),
                     Quantity("p", value.of, test["p_max"], f"claims_tested.members.{place}.p_max"),
-                    is_without_interval=value.interval is NO_INTERVAL,
+                    is_without_interval=value.interval.ends is None,
                 )
         return None
 

@@ -176,7 +176,7 @@ def test_a_judge_that_leans_to_the_longer_response_is_named_with_its_errors():
     assert wrong[0] > wrong[1]
     assert verdict.caveats[0].startswith(
         f"j leans to the longer response: wrong on {wrong[0] * 100:.1f} % of "
-        f"{own['right_when_shorter']['n']} items where the shorter one is right"
+        f"{own['right_when_shorter']['n']} items (of 150) where the shorter response is right"
     )
 
 
