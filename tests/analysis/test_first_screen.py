@@ -289,7 +289,15 @@ def test_expected_and_observed_agreement_are_over_the_same_items():
 def test_cannot_tell_next_to_an_interval_without_0_has_its_reason(ends, has_reason):
     entry = {"n": 240, "n_truth": 240, "share_a": 0.53, "share_a_scored": 0.53}
     entry |= {"truth_share_a": 0.5, "share_a_scored_ci": (0.49, 0.59)}
-    test = {"kind": SIDES, "who": "judges.0", "t": 1, "value": 0.03, "ci": ends, "p_max": 0.3}
+    test = {
+        "kind": SIDES,
+        "who": "judges.0",
+        "n": 240,
+        "t": 1,
+        "value": 0.03,
+        "ci": ends,
+        "p_max": 0.3,
+    }
 
     words = light_of(entry, test)
 
