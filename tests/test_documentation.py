@@ -174,7 +174,8 @@ def test_the_index_of_extending_names_every_page():
 OF_EXTRAS = {
     "replicate": "replication",
     "certify": "certificates",
-    "reference": "wordings",
+    "reference": "judges_compared",
+    "arena": "arena",
     "--grades": "graded",
 }
 
