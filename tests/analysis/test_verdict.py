@@ -113,7 +113,10 @@ def test_three_caveats_are_chosen_and_the_most_important_come_first(report):
 
     difference_of(report)["few"] = ["personas"]
     difference_of(report)["clusters"]["personas"] = 7
-    assert "Only 7 personas: others may differ." in verdict_of(report).caveats
+    assert (
+        "Only 7 personas (of 60) behind the comparison: others may differ."
+        in verdict_of(report).caveats
+    )
 
 
 @pytest.mark.parametrize(("value", "finding"), [(0.08, "different"), (0.001, "equivalent")])
@@ -296,7 +299,7 @@ def test_both_scales_must_hold_and_one_is_enough_to_rule_a_judge_out():
                 "people_effective": 7.1,
             },
             "24 people (who count as 7.1, because some gave many more answers) are too few",
-            "More people (24 so far, who count as 7.1",
+            "More people (24 of 30 people so far, behind the comparison, who count as 7.1",
         ),
     ],
 )
