@@ -65,7 +65,8 @@ class RaterClaim:
     def as_json(self) -> Json:
         out: Json = {"kind": self.kind, "who": self.who, "n": self.n}
         out |= {"about": self.about} if self.about else {}
-        put(out, "t", None if np.isnan(self.t) else number(self.t), "too_few_clusters")
+        why = "too_few_clusters" if self.about else "empty_group"
+        put(out, "t", None if np.isnan(self.t) else number(self.t), why)
         put(out, "p_max", self.p, "too_few_clusters")
         return out if self.gap is None else out | estimate(self.gap)
 
