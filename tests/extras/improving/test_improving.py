@@ -84,7 +84,7 @@ def test_a_guideline_is_a_line_of_a_list():
     reply = (
         "<think>- not this one at all</think>Sure.\n1. **Look** at the {{ persona }} first.\n- x"
     )
-    assert guidelines_in(reply) == ["Look at { { persona } } first."]
+    assert guidelines_in(reply) == ["Look at the { { persona } } first."]
     assert guidelines_in("I am sorry, I cannot help with that.") == []
 
 
