@@ -294,7 +294,7 @@ class _Measure(NamedTuple):
     form: str
 
 
-_MEASURES = {
+_MEASURES: Mapping[str, _Measure] = {
     "points": _Measure("points", "{} points"),
     "coefficient": _Measure("correlation", "ρ = {}"),
 }

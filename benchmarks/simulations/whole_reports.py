@@ -350,9 +350,9 @@ def plain(text: str) -> str:
 def rate(n: int, of: int) -> str:
     from analysis.stats import wilson_interval
 
-    if not of:
-        return "0 of 0"
     interval = wilson_interval(n, of)
+    if interval is None:
+        return "0 of 0"
     return f"{n} of {of} ({n / of:.1%}, 95 % CI {interval.low:.1%} to {interval.high:.1%})"
 
 

@@ -73,7 +73,8 @@ def usable(reply: str, *, longest: int, forbidden: Sequence[str] = ()) -> str:
 
 def most_nano(arena: Arena, question: ArenaQuestion, judge: Judge) -> int:
     """The most that one request can cost, in billionths of a dollar."""
-    asked = JudgeQuestion(0, messages_for(arena, question), protocol=WrittenReply(dict), seed=0)
+    unread = WrittenReply(lambda text: {})
+    asked = JudgeQuestion(0, messages_for(arena, question), protocol=unread, seed=0)
     most = most_of(asked, reply_tokens=reply_limit(judge))
     return price(Prices.of(judge, Decimal(1)), most) or 0
 

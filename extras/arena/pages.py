@@ -26,6 +26,7 @@ from extras.arena.setup import (
     why_not_open,
 )
 from judging.errors import JudgingError
+from judging.models import Judge
 from judging.pages.asking_forms import budget_field, offer_judges
 from studies.errors import StudyError
 from studies.importers.files.bundle import File
@@ -43,7 +44,7 @@ class ArenaForm(forms.Form):
     """The systems of an arena, its budget and its limits."""
 
     systems = forms.ModelMultipleChoiceField(
-        queryset=None,
+        queryset=Judge.objects.none(),
         label="Systems",
         widget=forms.CheckboxSelectMultiple,
         help_text="At least two judges that can write. People never see their names.",
@@ -149,10 +150,10 @@ def arena_settings(request: HttpRequest, slug: str) -> HttpResponse:
     """Systems, budget and limits."""
     study = _editable(request, slug)
     arena = arena_of(study)
-    initial = settings_of(arena) if arena else {name: _default(name) for name in LIMITS}
+    initial = settings_of(arena) if arena else {name: getattr(Arena(), name) for name in LIMITS}
     if arena:
-        systems = arena.systems.filter(is_out=False).values_list("judge", flat=True)
-        initial |= {"systems": list(systems), "budget": arena.budget}
+        chosen = arena.systems.filter(is_out=False).values_list("judge", flat=True)
+        initial |= {"systems": list(chosen), "budget": arena.budget}
     form = ArenaForm(request.POST or None, initial=initial)
     if form.is_valid():
         values = dict(form.cleaned_data)
@@ -169,10 +170,6 @@ def arena_settings(request: HttpRequest, slug: str) -> HttpResponse:
     asked = ASKED.format(persona=PERSON, words="…", question="{question}")
     context = {"study": study, "form": form, "arena": arena, "asked": asked}
     return render(request, "arena/settings.html", context, status=REFUSED if form.errors else 200)
-
-
-def _default(name: str) -> Any:
-    return Arena._meta.get_field(name).get_default()
 
 
 @login_required

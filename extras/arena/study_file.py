@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -32,7 +33,7 @@ class ArenaFile:
 
     def apply(self, study: Study, folder: Folder, file: str, *, user: User | None) -> list[str]:
         content = folder.toml(file, known=("systems", "budget", *LIMITS))
-        limits = {
+        limits: dict[str, Any] = {
             name: value_of(content, name, kind, where=file)
             for name, kind in _KINDS.items()
             if name in content

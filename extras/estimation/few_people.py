@@ -300,7 +300,7 @@ oracle_share | share | Share of the variance that comes from calibrating.
         path = f"estimation.judges.{judge}.estimates.{place}"
         judged = Population("item", n=each["items"], path=f"{path}.items")
         interval = QuantityInterval.at(each["powered"], "ci", f"{path}.powered")
-        share, place = each["powered"]["value"], f"{path}.powered.value"
+        share, at = each["powered"]["value"], f"{path}.powered.value"
         answered = Quantity("count", judged, each["answered"], f"{path}.answered")
         who = "own answers are known for {n} of them"
         if each["against"] == PEOPLE:
@@ -309,7 +309,7 @@ oracle_share | share | Share of the variance that comes from calibrating.
             "judge": Name(run_name(entry, found["judges"])),
             "who": clause(who, n=answered),
             "items": judged,
-            "share": Quantity("rate", judged, share, place, interval),
+            "share": Quantity("rate", judged, share, at, interval),
             "others": Words(WORDS[each["against"]]),
         }
         form = (

@@ -351,7 +351,7 @@ def _done(
 
 def _has_moved(improvement: Improvement) -> bool:
     """Whether learned wordings were judged by another version of the model than the usual one."""
-    learned = improvement.wordings.exclude(run=None).values("run")
+    learned = improvement.wordings.exclude(run=None).values_list("run", flat=True)
     named = Judgment.objects.exclude(model_snapshot="").order_by()
     own, others = (
         {*named.filter(run__in=runs).values_list("model_snapshot", flat=True)}

@@ -21,7 +21,7 @@ from analysis.report.results import cannot_tell, items
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, table_of_entries
+from analysis.report.tables import EntryField, Table, table_of_entries
 from analysis.report.tested import ReportedTest
 from analysis.stats import block_difference
 from analysis.stats.core.clusters import MIN_BLOCKS
@@ -275,7 +275,7 @@ def given_away_table(report: ReportJson) -> Table:
     )
 
 
-def _compared(setting: str, name: str, group: str) -> list[tuple[str, ...]]:
+def _compared(setting: str, name: str, group: str) -> list[EntryField]:
     return [
         ("Items", "count", "n"),
         (name, "percent", f"{setting}_right"),
@@ -418,8 +418,8 @@ others_difference | object | The difference on those items.
         for place, entry in enumerate(report["with_reference"]):
             yield from _given_away(report, entry, f"with_reference.{place}")
         for place, entry in enumerate(report["wording"]):
-            if (words := _wording_effect(report, entry, f"wording.{place}")) is not None:
-                yield Sentence("finding", words)
+            if (effect := _wording_effect(report, entry, f"wording.{place}")) is not None:
+                yield Sentence("finding", effect)
             if not entry["fixed_beforehand"]:
                 yield Sentence.of(
                     "limit",

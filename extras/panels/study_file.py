@@ -42,7 +42,7 @@ class PanelsFile:
             refuse_unknown(table, _KNOWN, where=where)
             panel = _panel(study, table, where)
             before = _written(panel) if panel.pk else None
-            if panel.pk and before == before | table:
+            if before is not None and before == before | table:
                 continue
             if user is not None and role_of(user, study) != Membership.Role.OWNER:
                 raise StudyError(f"{where}: only owners of the study add or change panels.")

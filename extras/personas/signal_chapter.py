@@ -392,7 +392,7 @@ class PersonaSignal(Section):
                     interval = QuantityInterval.at(entry, "ci", path)
                     place = f"{path}.value"
                     x = Quantity("coefficient", of, entry["value"], place, interval)
-                    words = say(
+                    reproduced = say(
                         "Answers of {who} to {x.of} reproduce {x} of the differences between "
                         "personas who answered the same question ({x.interval}; {all}: all, "
                         "{none}: none).",
@@ -401,7 +401,7 @@ class PersonaSignal(Section):
                         all=Quantity("level", None, 1),
                         none=Quantity("level", None, 0),
                     )
-                    yield Sentence("finding", words)
+                    yield Sentence("finding", reproduced)
 
     def caveat(self, report: ReportJson) -> str:
         """What the persona is worth to the judge of the headline, and to people."""

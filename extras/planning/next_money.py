@@ -153,8 +153,8 @@ def _now(study: Study, assumed: Assumptions) -> _Now:
     try:
         pilot, readings = pilot_answers(study.slug), judge_readings(study.slug)
     except BadParameters:
-        pilot = readings = None
-    if pilot is not None and readings is not None:
+        readings = None
+    if readings is not None:
         now = _from_answers(pilot, readings, assumed)
         if now is not None:
             return now

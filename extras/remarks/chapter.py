@@ -205,9 +205,9 @@ def _of_others(report: ReportJson, others: ReportJson) -> Iterator[Text]:
         clause("annotators guess that fewer others choose as they do than in fact do"),
         whether=clause("annotators guess too high or too low how many choose as they do"),
     )
-    popular, place = people["popular"], f"{path}.popular"
-    of = items(report, "with a right answer and two guesses", popular["n"], f"{place}.n")
-    test = ReportedTest.at(report, POPULAR, popular, place, of, p="p")
+    popular, at = people["popular"], f"{path}.popular"
+    of = items(report, "with a right answer and two guesses", popular["n"], f"{at}.n")
+    test = ReportedTest.at(report, POPULAR, popular, at, of, p="p")
     whose = "often than the majority of the same people"
     above, below = (
         clause(f"surprisingly popular responses are right {more} {whose}")

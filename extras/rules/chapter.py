@@ -193,7 +193,7 @@ def _finding(report: ReportJson, found: ReportJson, path: str) -> Text:
         form = "{open} ({n} tested). The largest difference is that of “{rule}”: {size}.{chance}"
         chance = by_chance(test.result.value.interval) if test.result else NOTHING
         return say(form, open=cannot_tell(whether), chance=chance, **words)
-    more = NOTHING
+    more: Slot = NOTHING
     if len(holding) > 1:
         others = Population("other rule", n=len(holding) - 1)
         verb = Words("holds" if others.n == 1 else "hold")

@@ -37,9 +37,10 @@ class StudyWatchedSets(Extra):
 
 def sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> StudyWatchedSets | None:
     """The sets with a look; None before the first."""
-    rows = WatchedSet.objects.filter(study=study).exclude(result=None).select_related("run__judge")
-    sets = list(rows.order_by("pk"))
-    tests = sum(one.result["kinds"][kind]["is_compared"] for one in sets for kind in KINDS)
+    rows = WatchedSet.objects.filter(study=study).select_related("run__judge").order_by("pk")
+    # A set has no result before its first look.
+    sets = [(one, one.result) for one in rows if one.result is not None]
+    tests = sum(result["kinds"][kind]["is_compared"] for _, result in sets for kind in KINDS)
     entries = [
         {
             "judge": one.run.judge.name,
@@ -47,11 +48,11 @@ def sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> StudyWa
             "run": one.run.key,
             "frozen_on": f"{one.created_at:%Y-%m-%d}",
             "items": one.items,
-            "looks": one.result["looks"],
-            "is_another": bool(one.result["another"]),
-            "kinds": [_of_kind(kind, one.result["kinds"][kind], tests) for kind in KINDS],
+            "looks": result["looks"],
+            "is_another": bool(result["another"]),
+            "kinds": [_of_kind(kind, result["kinds"][kind], tests) for kind in KINDS],
         }
-        for one in sets
+        for one, result in sets
     ]
     return StudyWatchedSets(tuple(entries)) if entries else None
 

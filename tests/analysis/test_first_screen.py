@@ -4,6 +4,7 @@ import datetime
 import random
 from copy import deepcopy
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -249,7 +250,7 @@ def test_the_advice_on_size_with_several_judges_gives_four_of_five_tests_by_holm
 
 
 def test_both_shares_of_a_side_are_over_the_same_answers():
-    entry = {"n": 900, "n_truth": 415, "share_a": 0.52, "share_a_scored": 0.539}
+    entry: dict[str, Any] = {"n": 900, "n_truth": 415, "share_a": 0.52, "share_a_scored": 0.539}
     entry |= {"truth_share_a": 0.508, "share_a_scored_ci": (0.49, 0.59)}
 
     words = light_of(entry)
@@ -263,7 +264,7 @@ def test_both_shares_of_a_side_are_over_the_same_answers():
 def light_of(entry, *tests):
     """The sentence on the sides that a run chose."""
     judge = {"judge": "k", "run": "1", "setting": "standard", "features": "all"}
-    report = {"judges": [judge | {"position": entry}]}
+    report: dict[str, Any] = {"judges": [judge | {"position": entry}]}
     kinds = [{"kind": SIDES, "level": 0.01}]
     report["claims_tested"] = {"kinds": kinds, "members": list(tests)}
     return str(SideChosen.of(report, "judges.0", Name("k")).light.text)
@@ -287,7 +288,7 @@ def test_expected_and_observed_agreement_are_over_the_same_items():
 
 @pytest.mark.parametrize(("ends", "has_reason"), [((0.001, 0.06), True), ((-0.01, 0.06), False)])
 def test_cannot_tell_next_to_an_interval_without_0_has_its_reason(ends, has_reason):
-    entry = {"n": 240, "n_truth": 240, "share_a": 0.53, "share_a_scored": 0.53}
+    entry: dict[str, Any] = {"n": 240, "n_truth": 240, "share_a": 0.53, "share_a_scored": 0.53}
     entry |= {"truth_share_a": 0.5, "share_a_scored_ci": (0.49, 0.59)}
     test = {
         "kind": SIDES,

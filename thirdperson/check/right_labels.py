@@ -14,6 +14,7 @@ from analysis.report.quantities import (
     Population,
     Quantity,
     QuantityInterval,
+    Slot,
     Text,
     Words,
     bare,
@@ -39,7 +40,11 @@ class NearnessGap:
     def words(self, judge: str, of: Population, margin: float, *, is_distance: bool) -> Text:
         """Who is right more often, or that it is not settled, as a part of a sentence."""
         right = Words("nearer to the right label" if is_distance else "right")
-        names = {"judge": Name(judge), "right": right, "other": Words(self.other)}
+        names: dict[str, Slot] = {
+            "judge": Name(judge),
+            "right": right,
+            "other": Words(self.other),
+        }
         ends, state = self.found.interval, self.adjusted.state
         if self.found.value is None or ends is None:
             why = bare(reason(self.found.interval_reason or self.found.reason))

@@ -40,7 +40,7 @@ def arena(rng: np.random.Generator, *, uniform: float) -> tuple[Contests, FloatA
         chances = pair_chances(wins, np.zeros((n, n)), np.zeros((n, n)), uniform=uniform)
         for pair in range(start, start + AHEAD):
             one, two = rng.permutation(divmod(rng.choice(n * n, p=chances.ravel()), n))
-            persona = rng.integers(PERSONAS)
+            persona = int(rng.integers(PERSONAS))
             pull = rng.normal(0, OF_ITEM)
             for person in rng.choice(PEOPLE, PER_PAIR, replace=False):
                 of = TRUE + taste[persona] + people[person]
@@ -75,12 +75,14 @@ def ranked(rng: np.random.Generator, counts: Counts, *, uniform: float) -> None:
     found, true = system_strengths(contests, choice, sharing), true_strengths()
     for at, strength in zip(true, found.strengths, strict=True):
         counts.covered("interval of a strength", strength.interval, float(at))
-    first, *alike, last = [strength.value for strength in found.strengths]
-    counts.measured("bias of the strongest", None if first is None else first - float(true[0]))
-    counts.measured("bias of the weakest", None if last is None else last - float(true[-1]))
-    if first is not None:
-        order = alike[0] - alike[1] - float(true[1] - true[2])
-        counts.measured("bias of the difference of two alike", order)
+    strongest, one, other, weakest = (
+        None if strength.value is None else strength.value - float(at)
+        for at, strength in zip(true, found.strengths, strict=True)
+    )
+    counts.measured("bias of the strongest", strongest)
+    counts.measured("bias of the weakest", weakest)
+    if one is not None and other is not None:
+        counts.measured("bias of the difference of two alike", one - other)
 
 
 ARENA = Family(

@@ -114,9 +114,11 @@ class PaperFigure:
     @property
     def figure(self) -> Figure:
         """The figure as the report draws it."""
+        title, caption = self.words or FIGURE_TITLES[self.name]
         return Figure(
             self.name,
-            *map(fixed, self.words or FIGURE_TITLES[self.name]),
+            fixed(title),
+            fixed(caption),
             self.name,
             [bars_panel(each.title, each.bars, note=each.summary) for each in self.panels],
             key=RIGHT_AND_WRONG,

@@ -5,7 +5,6 @@ from decimal import Decimal
 from extras.arena.asking import run_arena, wake
 from extras.arena.models import Arena
 from extras.arena.questions import add_questions
-from extras.arena.seats import arena_of
 from extras.arena.setup import open_arena, set_up
 from tests.factories import make_study
 from tests.judging.conftest import make_judge
@@ -44,7 +43,7 @@ def make_arena(
     )
     if questions:
         add_questions(arena=arena, rows=questions)
-    return arena_of(study)
+    return Arena.objects.get(study=study)
 
 
 def opened(llm, **overrides) -> Arena:
@@ -53,6 +52,6 @@ def opened(llm, **overrides) -> Arena:
 
 def refill(arena: Arena) -> Arena:
     """What a worker does when it is woken."""
-    arena = arena_of(arena.study)
+    arena = Arena.objects.get(study=arena.study)
     wake(arena)
     return run_arena(arena_id=arena.pk)

@@ -108,7 +108,7 @@ def test_the_budget_ends_the_arena_and_is_never_exceeded(llm, engine):
     agree(arena.study)
     refill(arena)
 
-    arena = arena_of(arena.study)
+    arena.refresh_from_db()
     assert (arena.is_live, arena.study.state) == (False, "paused")
     assert arena.why_stopped == "The budget of $0.006 has no room for another pair."
     assert arena.pairs.filter(state="stored").count() > 2
@@ -186,7 +186,7 @@ def test_two_equal_responses_are_no_pair(llm, engine):
     refill(arena)
 
     assert not arena.pairs.filter(state="stored").exists()
-    arena = arena_of(arena.study)
+    arena.refresh_from_db()
     assert not arena.is_live
     assert arena.why_stopped.startswith("The last 10 pairs could not be shown: ")
 
@@ -198,7 +198,7 @@ def test_a_killed_worker_loses_no_money_and_stores_no_pair_twice(llm, engine):
     paid = spent_nano(arena)
     [pair, other] = arena.pairs.all()
     # Killed after the first response came, while the second was on its way.
-    Item.objects.filter(pk=pair.item_id).delete()
+    Item.objects.filter(key=f"arena-{pair.pk}").delete()
     ArenaPair.objects.filter(pk=pair.pk).update(state="open", item=None)
     lost = pair.answers.latest("pk")
     ArenaAnswer.objects.filter(pk=lost.pk).update(state="sent", held_nano=900, text="")

@@ -137,7 +137,7 @@ def test_claims_are_made_where_their_tests_hold():
 def test_judges_are_compared_where_people_prefer_strongly_and_with_one_annotator():
     report = report_of(made(items=40, raters=12, parts=4))
 
-    answers = {}
+    answers: dict[str, list[tuple[str, int]]] = {}
     for given in Annotation.objects.select_related("assignment__item"):
         strength = given.grades.get().strength
         answers.setdefault(given.assignment.item.key, []).append((given.choice, strength))
@@ -145,7 +145,9 @@ def test_judges_are_compared_where_people_prefer_strongly_and_with_one_annotator
         row["item__key"]: row["choice"]
         for row in Judgment.objects.filter(run__setting="strength").values("item__key", "choice")
     }
-    strong, slight, alone = [], [], []
+    strong: list[bool] = []
+    slight: list[bool] = []
+    alone = []
     for key, votes in answers.items():
         choices = [choice for choice, _ in votes]
         mean = abs(np.mean([s if choice == "r1" else -s for choice, s in votes]))

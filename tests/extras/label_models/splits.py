@@ -1,12 +1,14 @@
 """A study with an item without a majority, one with a small majority, and a clear one."""
 
+from typing import Any
+
 from extras.label_models.adjudicating import add_expert, send_items, set_rule
 from extras.label_models.models import Expert, ExpertDecision
 from studies.models import Study
 from tests.analysis.builders import answer, make_rater
 from tests.factories import make_item, make_study
 
-RULE = {"no_majority": True, "below": None, "sets": [], "per_item": 1}
+RULE: dict[str, Any] = {"no_majority": True, "below": None, "sets": [], "per_item": 1}
 VOTES = {"even": "r1 r1 r2 r2", "small": "r1 r1 r1 r2", "clear": "r1 r1 r1 r1", "alone": "r1"}
 
 

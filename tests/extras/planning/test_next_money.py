@@ -86,7 +86,8 @@ def test_the_expected_width_is_that_of_studies_drawn_otherwise(purchase):
     base = base_study(rng)
     design = bought(base, purchase, **EACH, rng=rng) if purchase else base
 
-    expected = expected_half_width(*planted(), design, n_draws=100, rng=rng)
+    accuracy, effects, judge = planted()
+    expected = expected_half_width(accuracy, effects, judge, design, n_draws=100, rng=rng)
 
     found = np.mean([half_width_of(gaps(design, base, seed), design) for seed in range(60)])
     assert expected.value == pytest.approx(found, rel=0.1)
