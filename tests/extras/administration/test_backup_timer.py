@@ -42,7 +42,7 @@ def test_the_backup_that_the_timer_makes_is_restored_as_the_page_says(tmp_path):
     settings.write_text(here((ROOT / "deploy/thirdperson.env.example").read_text("utf-8")))
     page = (ROOT / "extras/administration/docs/backups.md").read_text("utf-8")
     made = re.search(r"^    (install --directory .*)", page, re.M)
-    restored = re.search(r"^    (sudo .* restore .*)", page, re.M)
+    restored = re.search(r"^    (sudo .* --restore .*)", page, re.M)
     start = re.search(r"^ExecStart=/bin/sh -c '(.*)'$", BACKUP.read_text("utf-8"), re.M)
 
     follow(made[1])

@@ -92,12 +92,13 @@ def test_the_band_covers_the_whole_curve_at_its_level():
 def test_titles_and_marks_say_what_holds_and_what_is_too_few():
     report = report_of(made(items=40, answers=[("r1", 50)] * 3, judged=("r1", 50)))
     assert "At certainty 80: too few answers to mark" in risk_coverage_figure(report).panels[0].alt
-    assert reliability_figure(report | {"claims_tested": {}}).title == "Accuracy by certainty"
+    untested = reliability_figure(report | {"claims_tested": {}})
+    assert str(untested.title) == "Accuracy by certainty"
 
     lower = {"kind": CALIBRATION, "who": "majority", "t": -3.0, "p_max": 0.001}
     level = {"kind": CALIBRATION, "level": 0.05}
     claims = {"claims_tested": {"kinds": [level], "members": [lower]}}
 
-    assert reliability_figure(report | claims).title == (
+    assert str(reliability_figure(report | claims).title) == (
         "Certainty is lower than accuracy for the majority of people"
     )

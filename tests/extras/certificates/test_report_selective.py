@@ -50,7 +50,7 @@ def test_certain_answers_that_are_right_are_certified_and_the_page_says_so():
     assert row[1:3] == ["61", 0.5]
     figure = all_figures(report)["risk_coverage"]
     assert "Certified: " in figure.panels[0].alt
-    assert "Stars are at a certified one" in figure.caption
+    assert "Stars are at a certified one" in str(figure.caption)
     assert figure.panels[0].drawing["data"][-1]["marker"]["symbol"] == "star"
 
 
