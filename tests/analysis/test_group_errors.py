@@ -1,8 +1,8 @@
 """Groups of personas that a judge errs on, in a report."""
 
 import datetime as dt
-import re
 import random
+import re
 
 import pytest
 
