@@ -420,7 +420,7 @@ class AgainstPeople:
         return clause(
             "{why}{finds}",
             why=why,
-            finds=clause(" ({finds})", finds=finds(detectable)) if detectable else NOTHING,
+            finds=clause("; {finds}", finds=finds(detectable)) if detectable else NOTHING,
         )
 
 

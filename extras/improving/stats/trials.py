@@ -115,6 +115,18 @@ def items_for_gain(gain: float, *, tried: int = 1, changed: float = USUAL_CHANGE
 def findable_gain(n: int, *, tried: int = 1, changed: float = USUAL_CHANGED) -> float | None:
     """The smallest gain, in whole points, that a trial of n items finds four times out of five.
 
+    Parameters
+    ----------
+    n : int
+        Sealed items.
+    tried, changed
+        As for `items_for_gain`.
+
+    Returns
+    -------
+    float or None
+        None if not even a gain of 50 points is found so often.
+
     Examples
     --------
     >>> findable_gain(300, tried=3), findable_gain(10)
