@@ -184,7 +184,7 @@ def test_a_data_set_of_the_article_has_its_own_table_of_fewer_features(studies):
 def test_the_figures_of_one_data_set_name_it(studies):
     figures = article_figures([count_article(load_dataset(studies[0].slug))])
 
-    assert [each.figure.title.endswith(", Set 4") for each in figures] == [True, True]
+    assert [str(each.figure.title).endswith(", Set 4") for each in figures] == [True, True]
 
 
 def test_a_run_in_another_setting_is_named_below_the_comparison_without_persona(studies):

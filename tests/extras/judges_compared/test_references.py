@@ -127,6 +127,7 @@ def study_of(*, alike, items=120, seed=1):
 def sentences(entry):
     kinds = [{"kind": "reference answers", "level": 0.05}]
     report = {"wording": [], "committed": [], "with_reference": [entry]}
+    report["inputs"] = {"items": 120}
     return [
         (sentence.place, str(sentence.text))
         for sentence in WORDINGS.sentences({**report, "claims_tested": {"kinds": kinds}})
@@ -149,7 +150,7 @@ def test_a_gain_by_given_away_answers_is_told_apart_from_one_without():
     low, high = entry["others_difference"]["ci"]
     assert low < 0 < high
     (_, gain), (place, words) = sentences(entry)
-    assert gain.startswith("j is right more often if it sees a reference answer: right on")
+    assert gain.startswith("j is right more often if it sees a reference answer: ")
     assert place == "limit"
     assert words == (
         "j saw reference answers: for 40 of 60 items they were one of the two responses, or "

@@ -10,5 +10,5 @@ NEEDS_DATA = r"packs:"  # a run that is not under way, and files
 
 
 def things(study: Study) -> dict[str, PackJob]:
-    run = JudgeRun.objects.get(study=study)
+    run = JudgeRun.objects.filter(study=study).earliest("pk")
     return {"judges/<run_id>/packs/": PackJob.objects.create(run=run, kind="read")}
