@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -126,7 +127,7 @@ def study_of(*, alike, items=120, seed=1):
 
 def sentences(entry):
     kinds = [{"kind": "reference answers", "level": 0.05}]
-    report = {"wording": [], "committed": [], "with_reference": [entry]}
+    report: dict[str, Any] = {"wording": [], "committed": [], "with_reference": [entry]}
     report["inputs"] = {"items": 120}
     return [
         (sentence.place, str(sentence.text))
