@@ -13,8 +13,9 @@ EXTRA = Extra(
     chapters=(
         Placed("reliability:RELIABILITY", at="certainty", after="calibration"),
         Placed("kinds_shown:KINDS_OF_CERTAINTY", at="certainty", after="certainty_distribution"),
+        # Both come after the same part of the core; the later one is first.
+        Placed("sides:LIKE_FOR_LIKE", at="certainty", after="certainty_comparison"),
         Placed("item_by_item:ITEM_BY_ITEM", at="certainty", after="certainty_comparison"),
-        Placed("sides:LIKE_FOR_LIKE", at="certainty", after="certainty_item_by_item"),
         Placed("held_out:HELD_OUT", at="certainty", after="high_sets"),
         Placed("thresholds:THRESHOLDS", at="certainty"),
     ),

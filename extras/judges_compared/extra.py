@@ -6,9 +6,8 @@ EXTRA = Extra(
     name="judges_compared",
     title="Judges and wordings compared",
     summary=(
-        "Whether any judges differ, which pairs do, and how much each is like a person; whether "
-        "the words of the question, committing first or a reference answer change what judges "
-        "answer."
+        "Which judges differ, how much each is like a person, and whether other words, committing "
+        "first or a reference answer change what they answer."
     ),
     group="analyses",
     former=("wordings",),

@@ -469,7 +469,7 @@ def _given_away(report: ReportJson, entry: Mapping[str, Any], path: str) -> Iter
     asked = items(report, "with a reference answer", entry["items"], f"{path}.items")
     away = Quantity("count", asked, entry["given_away"], f"{path}.given_away")
     words = clause(
-        "{judge} saw reference answers: for {away} of {asked.n} {they} one of the two responses, "
+        "{judge} saw reference answers: for {away} of {asked} {they} one of the two responses, "
         "or nearly",
         judge=Name(entry["judge"]),
         away=away,

@@ -193,7 +193,7 @@ def _in_words(report: ReportJson, entry: ReportJson, path: str) -> Text:
             name = Name(group["name"])
             shares.append((value, clause("{x} ({x.of} of {name})", x=share, name=name)))
     (_, low), *_, (_, high) = sorted(shares, key=lambda share: share[0])
-    form = "{differ}, from {low} to {high} ({size})."
+    form = "{differ}, from {low} to {high}: {size}."
     return say(form, differ=differ, low=low, high=high, size=size)
 
 

@@ -44,7 +44,14 @@ def graded(draw):
     higher = {"n": 300, "value": draw(shares)}
     judges = [named(draw, {"run": "a", "level": draw(entries_of(few=True))})]
     people = {"n": 400, "equal": draw(st.integers(0, 400)), "chosen_higher": higher}
-    found = {"strength": {"people": strength}, "scores": {"people": people, "judges": judges}}
+    by_strength = named(draw, {"run": "a", "difference": draw(entries_of(few=True))})
+    for key in ("strong", "slight"):
+        by_strength[key] = {"n": 40, "value": draw(shares)}
+    one = named(draw, {"run": "a", "difference": draw(entries_of(few=True))})
+    for key in ("by_judge", "by_others"):
+        one[key] = {"n": 40, "value": draw(shares)}
+    strength = {"people": strength, "by_strength": [by_strength]}
+    found = {"strength": strength, "one": [one], "scores": {"people": people, "judges": judges}}
     return {"graded": found | {"answers": 400, "reasons": draw(counts)}}
 
 
@@ -118,7 +125,12 @@ def wordings(draw):
     committed |= {f"{name}_right": draw(shares) for name in ("committed", "usual")}
     effect = {"factor": "wording", "share": draw(shares), "p_holm": draw(adjusted)}
     asked = {"effects": [effect], "effects_n": 40, "low": 0.5, "high": 0.6}
+    seen = {"difference": draw(entries_of(few=True)), "n": draw(st.integers(1, 400))}
+    seen |= {f"{name}_right": draw(shares) for name in ("reference", "usual")}
+    seen |= {"usual": "b", "items": 40, "given_away": draw(st.integers(0, 40))}
+    seen["right_given_away"] = draw(st.integers(0, seen["given_away"]))
     return {
+        "with_reference": [named(draw, seen)],
         "committed": [named(draw, committed)],
         "wording": [named(draw, asked | {"fixed_beforehand": True})],
     }
@@ -142,7 +154,7 @@ CHAPTERS = {
     "personas.chapter": ("CHAPTER", counterfactual),
     "personas.signal_chapter": ("CHAPTER", signal),
     "advice.arms_chapter": ("CHAPTER", arms),
-    "wordings.wording": ("WORDINGS", wordings),
+    "judges_compared.wording": ("WORDINGS", wordings),
     "panels.chapter": ("CHAPTER", panels),
 }
 

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("judging", "0004_runs_without_anchors"),
-        ("studies", "0006_names_of_merged_extras"),
+        ("studies", "0005_media_belongs_to_an_extra"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

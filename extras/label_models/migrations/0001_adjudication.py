@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("studies", "0006_names_of_merged_extras"),
+        ("studies", "0005_media_belongs_to_an_extra"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

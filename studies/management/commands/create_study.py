@@ -62,7 +62,8 @@ class Command(BaseCommand):
         parts = {part.name: part for part in PARTS}
         known = [*_names(), *parts]
         fields = read_settings(options["file"], known) if options["file"] else {}
-        files = {name: fields.pop(name) for name in [*fields] if name in parts}
+        # A setting with the name of a part, such as the source, stays a setting.
+        files = {name: fields.pop(name) for name in [*fields] if name not in _names()}
         fields |= {name: options[name] for name in ("title", "task") if options[name]}
         preset = options["preset"] or ""
         wanted = fields.get(

@@ -12,6 +12,7 @@ FOR_OWNERS = {
     "adjudication/send/",
 }
 OPEN = {"adjudicate/"}
+NEEDS_DATA = r"adjudication:(close|end)|experts:"  # split items that experts have
 
 
 def known(study: Study) -> dict[str, str]:

@@ -63,8 +63,8 @@ def test_panels_that_differ_are_named_with_their_shares_and_a_test(study):
     methods, finding, _ = (str(sentence.text) for sentence in CHAPTER.sentences(report))
     assert "MTurk 8, SONA 8" in methods
     assert finding.startswith(
-        "Panels differ in accuracy, from 50.0 % (8 people of SONA) to 100.0 % (8 people of MTurk) "
-        "(2 panels, 16 people, adjusted p "
+        "Panels differ in accuracy, from 50.0 % (8 people of SONA) to 100.0 % (8 people of MTurk): "
+        "2 panels, 16 people, adjusted p "
     )
     assert "panels" in {kind["kind"] for kind in report["claims_tested"]["kinds"]}
 
