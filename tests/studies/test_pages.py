@@ -261,7 +261,7 @@ def test_pages_ask_the_database_a_fixed_number_of_questions(
     for n in range(size):
         Membership.objects.create(user=user, study=make_study(slug=f"s{n}"))
 
-    most = {"list": 18, "detail": 47, "import": 19, "items": 19, "item": 23}
+    most = {"list": 18, "detail": 47, "import": 19, "items": 19, "item": 26}
     for name, limit in most.items():
         arguments = [] if name == "list" else ["one", "i1"] if name == "item" else ["one"]
         with django_assert_max_num_queries(limit):

@@ -155,7 +155,8 @@ def test_a_gain_by_given_away_answers_is_told_apart_from_one_without():
     assert place == "limit"
     assert words == (
         "j saw reference answers: for 40 of 60 items (of 120) with a reference answer they were "
-        "one of the two responses, or nearly, and for 40 the one that counts as right. There the judge was shown what scores it."
+        "one of the two responses, or nearly, and for 40 the one that counts as right. "
+        "There the judge was shown what scores it."
     )
 
 
