@@ -297,7 +297,7 @@ class TestPages:
 
     def test_the_pages_make_few_queries(self, editor, django_assert_max_num_queries):
         for address in ADDRESSES:
-            with django_assert_max_num_queries(18):
+            with django_assert_max_num_queries(19):
                 editor.get(address)
 
 
