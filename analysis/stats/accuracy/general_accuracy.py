@@ -92,13 +92,15 @@ def general_contrast(
     se = math.sqrt(variance)
     half = t_quantile(df, (1 + level) / 2) * se
     lower = t_quantile(df, lower_share(level, among)) * se
+    # A difference of two shares has these ends.
+    high = min(value + half, 1.0)
     return GeneralDifference(
         value,
         se=se,
         df=df,
         p=2 * t_tail(df, abs(value) / se),
-        interval=interval_of(value - half, value + half, level, "general t", within),
-        as_best=interval_of(value - lower, value + half, level, "general t", within),
+        interval=interval_of(max(value - half, -1.0), high, level, "general t", within),
+        as_best=interval_of(max(value - lower, -1.0), high, level, "general t", within),
         n=either.size,
     )
 

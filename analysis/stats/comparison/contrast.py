@@ -1,13 +1,12 @@
 """The mean of some answers minus the mean of others, which share people, personas and questions."""
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
-from ..core.results import check_level, t_quantile
+from ..accuracy.general_accuracy import general_contrast
+from ..core.results import check_level
 from ..core.shared_variance import Sharing
-from .general_difference import GeneralDifference, interval_of, t_tail, why_not
+from .general_difference import GeneralDifference
 
 FEWEST_OF_A_GROUP = 10
 # With fewer of an outcome in either group, the variance of that group is not known.
@@ -36,9 +35,7 @@ def group_contrast(
 
     Notes
     -----
-    Both groups are samples of the same clusters: a row of group g adds
-    :math:`\pm(v_i-\bar v_g)/n_g` to the difference, and the sums of these over clusters give its
-    variance and degrees of freedom, as in `general_difference`.
+    That of `general_contrast`, where both groups are samples of the same clusters.
 
     Examples
     --------
@@ -57,23 +54,9 @@ def group_contrast(
     groups = [v[first], v[~first]]
     if min(group.size for group in groups) == 0:
         return GeneralDifference(None, n=rows.size, reason="empty_group")
-    value = float(groups[0].mean() - groups[1].mean())
-    within = sharing if rows.size == sharing.n else sharing.take(rows)
     outcomes = min(min(group.sum(), (1 - group).sum()) for group in groups)
     if min(group.size for group in groups) < FEWEST_OF_A_GROUP or outcomes < FEWEST_OF_AN_OUTCOME:
+        value = float(groups[0].mean() - groups[1].mean())
         return GeneralDifference(value, n=rows.size, interval_reason="too_few_items")
-    if reason := why_not(within):
-        return GeneralDifference(value, n=rows.size, interval_reason=reason)
-    influence = np.where(
-        first, (v - groups[0].mean()) / groups[0].size, (groups[1].mean() - v) / groups[1].size
-    )
-    spread = within.spread(influence[None] * rows.size)
-    variance, df = float(spread.variance[0]), float(spread.degrees_of_freedom[0])
-    if variance <= 0:
-        return GeneralDifference(value, n=rows.size, interval_reason="no_variation")
-    se = math.sqrt(variance)
-    half = t_quantile(df, (1 + level) / 2) * se
-    ends = max(value - half, -1.0), min(value + half, 1.0)
-    interval = interval_of(*ends, level, "general t", within)
-    p = min(1.0, 2 * t_tail(df, abs(value) / se))
-    return GeneralDifference(value, se=se, df=df, p=p, interval=interval, n=rows.size)
+    within = sharing if rows.size == sharing.n else sharing.take(rows)
+    return general_contrast(v, first, v, ~first, within, level=level)
