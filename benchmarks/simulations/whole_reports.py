@@ -136,7 +136,7 @@ class World:
 
 
 @dataclass
-class Panel:
+class Crowd:
     """People who answer some items: who is right, leaves out or calls a tie."""
 
     rng: np.random.Generator
@@ -174,7 +174,7 @@ def accuracies(offers_tie: bool, harder: int) -> tuple[float, float]:
     rng = np.random.default_rng(0)
     n = 300_000
     ease = EASE + rng.normal(0, OF_ITEMS, n) + 1.6 * harder * (rng.integers(0, len(AGES), n) == 0)
-    answers = Panel(rng, n * PER_ITEM, offers_tie).answers(ease)
+    answers = Crowd(rng, n * PER_ITEM, offers_tie).answers(ease)
     single, majority = (found[np.isin(found, (0, 1))] for found in (answers, majorities(answers)))
     return float(single.mean()), float(majority.mean())
 
@@ -227,7 +227,7 @@ def write_study(world: World, folder: Path) -> tuple[str, ...]:
         f"allow_tie = {str(offers_tie).lower()}\ncertainty_threshold = {round(100 * single)}\n"
     )
 
-    people = Panel(rng, n * PER_ITEM // PER_PERSON[n], offers_tie)
+    people = Crowd(rng, n * PER_ITEM // PER_PERSON[n], offers_tie)
     answers = people.answers(ease)
     offsets = rng.normal(0, 0.05, people.people)
     own = single + 0.15 * world.direction("calibration")
@@ -247,7 +247,7 @@ def write_study(world: World, folder: Path) -> tuple[str, ...]:
 
     for name in judges:
         # Other people at every item: with the same ones, their skill would be the judge's.
-        panel = Panel(rng, n * PER_ITEM, offers_tie)
+        panel = Crowd(rng, n * PER_ITEM, offers_tie)
         # Where a majority of people has a tie, so has the judge, and is left out.
         choice = majorities(panel.answers(ease))
         first = rng.integers(0, 2, n)

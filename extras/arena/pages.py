@@ -73,7 +73,7 @@ class ArenaForm(forms.Form):
         offer_judges(self, "systems")
 
 
-class QuestionsForm(forms.Form):
+class ArenaQuestionsForm(forms.Form):
     """A file with personas and questions, or a study whose items have them."""
 
     file = forms.FileField(
@@ -180,7 +180,7 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     arena = arena_of(study)
     if arena is None:
         return redirect("arena:settings", slug)
-    form = QuestionsForm(request.POST or None, request.FILES or None, user=request.user)
+    form = ArenaQuestionsForm(request.POST or None, request.FILES or None, user=request.user)
     faults: list[Any] = []
     if form.is_valid():
         upload, source = form.cleaned_data["file"], form.cleaned_data["study"]

@@ -35,7 +35,7 @@ _DATA = {"alpaca": "alpaca_eval", "translation": "translation", "truthfulness": 
 
 
 @dataclass
-class _Sides:
+class _SidesOfRelease:
     """Two responses to an instruction, their place, and the votes of the gold judges."""
 
     file: str
@@ -49,7 +49,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
     gold = [part for part in files.all("preferences") if _folder(part, -2).endswith(_GOLD)]
     if not gold:
         raise files.missing("preferences")
-    pairs: dict[tuple[str, str, tuple[str, ...]], _Sides] = {}
+    pairs: dict[tuple[str, str, tuple[str, ...]], _SidesOfRelease] = {}
     for part in gold:
         name = _data_of(part)
         for line, raw in json_rows(part, tally):
@@ -70,7 +70,9 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
                 row.fault("id", "unknown instruction", problem, f"Add {name}.jsonl.")
             tally.faults += row.faults
             if not row.faults:
-                judged = pairs.setdefault((*key, tuple(models)), _Sides(part.name, line, texts))
+                judged = pairs.setdefault(
+                    (*key, tuple(models)), _SidesOfRelease(part.name, line, texts)
+                )
                 judged.votes.update(vote for vote in votes or [] if vote)
     for (name, number, both), judged in pairs.items():
         responses = [*judged.texts.values()]

@@ -25,7 +25,7 @@ from extras.improving.models import (
     LearnedWording,
 )
 from extras.improving.parts import (
-    SplitItem,
+    ItemInPart,
     answers_of_people,
     changed,
     chosen_to_judge,
@@ -63,7 +63,7 @@ def run_improvement(*, improvement_id: int) -> Improvement:
 
 
 def _work(improvement: Improvement, progress: JobProgress) -> Mapping[str, Any]:
-    items = [SplitItem(*row) for row in improvement.parts]
+    items = [ItemInPart(*row) for row in improvement.parts]
     if improvement.opened_at is None:
         _check_unchanged(improvement, items)
         learner = Learner(improvement)
@@ -81,7 +81,7 @@ def _work(improvement: Improvement, progress: JobProgress) -> Mapping[str, Any]:
     return _done(improvement, items, improvement.results["candidates"], tried)
 
 
-def _check_unchanged(improvement: Improvement, items: Sequence[SplitItem]) -> None:
+def _check_unchanged(improvement: Improvement, items: Sequence[ItemInPart]) -> None:
     """Raise `JobProblem` if people's answers are not those that were split."""
     people = answers_of_people(improvement.study)
     parts = ((LEARN, improvement.learn_sha256), (SEALED, improvement.sealed_sha256))
@@ -175,7 +175,7 @@ def _note(improvement: Improvement, fold: int) -> str:
 
 
 def _judge_folds(
-    improvement: Improvement, chosen: Sequence[SplitItem], progress: JobProgress
+    improvement: Improvement, chosen: Sequence[ItemInPart], progress: JobProgress
 ) -> list[Json]:
     """Judge each fold with wordings learned from the others; what each kind gains there."""
     wordings = list(improvement.wordings.exclude(fold=WHOLE).select_related("wording", "run"))
@@ -195,7 +195,7 @@ def _learned(
     improvement: Improvement,
     kind: str,
     gains: Mapping[str, float],
-    chosen: Sequence[SplitItem],
+    chosen: Sequence[ItemInPart],
 ) -> Json:
     whole = improvement.wordings.select_related("wording").get(kind=kind, fold=WHOLE)
     gain = general_difference([gains[item.key] for item in chosen], _sharing(chosen))
@@ -209,7 +209,7 @@ def _learned(
 def _judged(
     improvement: Improvement,
     learned: LearnedWording,
-    items: Sequence[SplitItem],
+    items: Sequence[ItemInPart],
     say: Callable[[str], None],
 ) -> dict[str, dict[str, object]]:
     """The verdicts with a wording on some items, asked by an ordinary run of these items alone."""
@@ -256,7 +256,7 @@ def _keep_budget(improvement: Improvement, run: JudgeRun) -> None:
 
 
 @transaction.atomic
-def _open(improvement: Improvement, items: Sequence[SplitItem], named: Sequence[str]) -> None:
+def _open(improvement: Improvement, items: Sequence[ItemInPart], named: Sequence[str]) -> None:
     """Name the wordings to try, and open the sealed part for this judge."""
     study = lock_study(improvement.study_id)
     _check_unchanged(improvement, items)
@@ -290,7 +290,7 @@ def _earlier(improvement: Improvement) -> list[float]:
 
 
 def _try(
-    improvement: Improvement, sealed: Sequence[SplitItem], progress: JobProgress
+    improvement: Improvement, sealed: Sequence[ItemInPart], progress: JobProgress
 ) -> dict[str, Json]:
     """The named wordings against the usual one on the sealed part, by kind."""
     named = list(improvement.wordings.filter(is_named=True).select_related("wording", "run"))
@@ -320,7 +320,7 @@ def _tried(wording: TriedWording, after: Sequence[float], usual: Any) -> Json:
     return entry | {"is_better": wording.is_better}
 
 
-def _sharing(items: Sequence[SplitItem]) -> Sharing:
+def _sharing(items: Sequence[ItemInPart]) -> Sharing:
     """The personas and questions of items."""
     asked = dict(Item.objects.filter(pk__in=[i.item for i in items]).values_list("pk", "question"))
     persona = relabel(np.array([item.persona for item in items]))[0]
@@ -330,7 +330,7 @@ def _sharing(items: Sequence[SplitItem]) -> Sharing:
 
 def _done(
     improvement: Improvement,
-    items: Sequence[SplitItem],
+    items: Sequence[ItemInPart],
     learned: Sequence[Json],
     tried: Mapping[str, Json],
 ) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from analysis.exports.catalogue import MORE as MORE_TABLES
 from analysis.exports.catalogue import Disclosure
 from analysis.stats.core.multiplicity import permuted_groups
 from extras.improving.models import Improvement, LearnedFrom
-from extras.improving.parts import ANSWERED, SplitItem, credit, place_of, verdicts_of
+from extras.improving.parts import ANSWERED, ItemInPart, credit, place_of, verdicts_of
 from extras.improving.prompts import (
     CASES,
     EXAMPLES,
@@ -41,7 +41,7 @@ class Learner:
 
     def __init__(self, improvement: Improvement) -> None:
         self._improvement, self._study = improvement, improvement.study
-        self._items = [SplitItem(*row) for row in improvement.parts]
+        self._items = [ItemInPart(*row) for row in improvement.parts]
         self.asking = Asking.of(improvement.run)
         self.words = WORDS.get(improvement.run.prompt_language, WORDS["en"])
 
@@ -70,10 +70,10 @@ class Learner:
     def cases_to_ask_about(self, fold: int) -> list[int]:
         return [item.item for item in self._wrong(fold, CASES)]
 
-    def _outside(self, fold: int) -> list[SplitItem]:
+    def _outside(self, fold: int) -> list[ItemInPart]:
         return [item for item in self._items if item.is_outside(fold)]
 
-    def _wrong(self, fold: int, n: int) -> list[SplitItem]:
+    def _wrong(self, fold: int, n: int) -> list[ItemInPart]:
         """Items on which the judge errs: the surest first, then those most unlike the others.
 
         One for each persona, and as many with the first response right as with the second.
@@ -85,7 +85,7 @@ class Learner:
         ]
         pool.sort(key=lambda item: (-self._certainty(item.key), place_of(item.key)))
         texts = _words_of(item.item for item in pool)
-        chosen: list[SplitItem] = []
+        chosen: list[ItemInPart] = []
         while pool and len(chosen) < n:
             wanted = ANSWERED[len(chosen) % 2]
             pool.sort(key=lambda item: item.right != wanted)  # stable: the order above stays
@@ -99,7 +99,7 @@ class Learner:
         stated = self.verdicts[key].get("certainty")
         return float(stated) if isinstance(stated, int | float) else 0.0
 
-    def _cases(self, chosen: Sequence[SplitItem], *, is_example: bool) -> list[LearnedCase]:
+    def _cases(self, chosen: Sequence[ItemInPart], *, is_example: bool) -> list[LearnedCase]:
         stored = Item.objects.select_related("persona").in_bulk([item.item for item in chosen])
         reasons = self._reasons(list(stored))
         cases = []
@@ -224,7 +224,7 @@ def _words_of(ids: Iterable[int]) -> dict[int, frozenset[str]]:
 
 
 def _unlike(
-    item: SplitItem, chosen: Sequence[SplitItem], texts: Mapping[int, frozenset[str]]
+    item: ItemInPart, chosen: Sequence[ItemInPart], texts: Mapping[int, frozenset[str]]
 ) -> float:
     """1 minus the largest share of words in common with one that is chosen."""
     own = texts.get(item.item, frozenset())

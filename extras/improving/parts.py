@@ -13,7 +13,7 @@ from studies.texts.normalisation import digest
 ANSWERED = (Choice.R1.value, Choice.R2.value)
 
 
-class SplitItem(NamedTuple):
+class ItemInPart(NamedTuple):
     """An item as it was split; `right` is the persona's own answer, or else that of most people."""
 
     item: int
@@ -54,7 +54,7 @@ def verdicts_of(run: JudgeRun) -> dict[str, dict[str, object]]:
     return {row["item_id"]: row for row in run_aggregates(run.study, run_id=run.pk)}
 
 
-def split(run: JudgeRun, share: float) -> tuple[list[SplitItem], dict[str, PeopleAnswer]]:
+def split(run: JudgeRun, share: float) -> tuple[list[ItemInPart], dict[str, PeopleAnswer]]:
     """The items that people and the run have answered, in their parts, and people's answers.
 
     The part of a persona depends on nothing but its key, so that nobody can choose it, and it stays
@@ -67,7 +67,7 @@ def split(run: JudgeRun, share: float) -> tuple[list[SplitItem], dict[str, Peopl
         if item.key in people and item.key in judged and not item.all_media:
             part, fold = part_of(item.persona.key, share)
             right = people[item.key].right
-            parts.append(SplitItem(item.pk, item.key, item.persona.key, part, fold, right))
+            parts.append(ItemInPart(item.pk, item.key, item.persona.key, part, fold, right))
     return parts, people
 
 
@@ -88,22 +88,24 @@ def place_of(key: str) -> bytes:
     return hashlib.sha256(f"improve\0{key}".encode()).digest()
 
 
-def hash_of(part: Iterable[SplitItem], people: Mapping[str, PeopleAnswer]) -> str:
+def hash_of(part: Iterable[ItemInPart], people: Mapping[str, PeopleAnswer]) -> str:
     """Changes with every answer of people to these items."""
     return digest([[item.key, item.persona, *people.get(item.key, ())] for item in part])
 
 
-def of_part(items: Iterable[SplitItem], part: str) -> list[SplitItem]:
+def of_part(items: Iterable[ItemInPart], part: str) -> list[ItemInPart]:
     return [item for item in items if item.part == part]
 
 
-def chosen_to_judge(items: Iterable[SplitItem], most: int) -> list[SplitItem]:
+def chosen_to_judge(items: Iterable[ItemInPart], most: int) -> list[ItemInPart]:
     """The items of the part to learn from on which wordings are judged first."""
     learn = sorted(of_part(items, LEARN), key=lambda item: place_of(item.key))
     return learn[:most]
 
 
-def changed(items: Iterable[SplitItem], people: Mapping[str, PeopleAnswer]) -> Iterator[SplitItem]:
+def changed(
+    items: Iterable[ItemInPart], people: Mapping[str, PeopleAnswer]
+) -> Iterator[ItemInPart]:
     """Items whose right answer is no longer what it was."""
     return (
         item for item in items if item.key not in people or people[item.key].right != item.right

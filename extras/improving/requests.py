@@ -9,7 +9,7 @@ from django.db import transaction
 
 from analysis.data.item_comparisons import runs_to_compare
 from extras.improving.models import FOLDS, LEARN, SEALED, Improvement, LearnedFrom
-from extras.improving.parts import SplitItem, chosen_to_judge, hash_of, of_part, split
+from extras.improving.parts import ItemInPart, chosen_to_judge, hash_of, of_part, split
 from extras.improving.prompts import CASES, EXAMPLES, PROMPT_SHA256
 from judging.models import Campaign, Judge, JudgeRun
 from judging.prompts.asking import tasks_of
@@ -100,7 +100,7 @@ class ImprovementSize:
         return ", ".join(f"{gain} points: {n:,}" for gain, n in self.needed.items())
 
 
-def _size(wish: ImprovementWish, items: Sequence[SplitItem]) -> ImprovementSize:
+def _size(wish: ImprovementWish, items: Sequence[ItemInPart]) -> ImprovementSize:
     from extras.improving.stats import findable_gain, items_for_gain
 
     learn, sealed = of_part(items, LEARN), of_part(items, SEALED)

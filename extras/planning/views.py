@@ -158,7 +158,7 @@ class ForecastForm(forms.Form):
         return {name: value for name, value in self.cleaned_data.items() if value not in (None, "")}
 
 
-class WatchForm(forms.Form):
+class WatchedComparisonForm(forms.Form):
     run = forms.ChoiceField(label="Judge run")
     final = forms.BooleanField(
         label="I understand that I cannot change the judge and the margin later",
@@ -263,10 +263,10 @@ def watched_comparison(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the watched comparison, or the form that fixes it before the first answer."""
     study = get_study(request.user, slug)
     runs = [(run.public_id, label) for run, label in labelled(runs_to_compare(study))]
-    form, code = WatchForm(runs=runs), 200
+    form, code = WatchedComparisonForm(runs=runs), 200
     if request.method == "POST":
         study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-        form = WatchForm(request.POST, runs=runs)
+        form = WatchedComparisonForm(request.POST, runs=runs)
         if form.is_valid():
             try:
                 user, run_id = cast(User, request.user), form.cleaned_data["run"]

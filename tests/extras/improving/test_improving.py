@@ -14,7 +14,7 @@ from benchmarks.simulations.of_extras.improving import DIFFER, trial
 from benchmarks.simulations.promises import Counts
 from extras.improving import improving
 from extras.improving.models import LEARN, SEALED, Improvement, LearnedWording
-from extras.improving.parts import SplitItem, of_part, part_of
+from extras.improving.parts import ItemInPart, of_part, part_of
 from extras.improving.prompts import guidelines_in
 from extras.improving.requests import ImprovementWish, request_again, request_improvement
 from extras.improving.stats import items_for_gain, try_wordings
@@ -101,7 +101,7 @@ def test_a_better_wording_is_found_and_the_sealed_part_is_never_learned_from(run
     assert results["examples"]["learned"] == 0
     assert "difference" not in results["examples"]  # gained nothing, so it was not tried
     # Nothing of a sealed persona is in any wording or question for guidelines.
-    items = [SplitItem(*row) for row in found.parts]
+    items = [ItemInPart(*row) for row in found.parts]
     texts = dict(Item.objects.values_list("pk", "question"))
     taught = [w.wording.template for w in found.wordings.select_related("wording")]
     taught += [text for text in prompts(llm) if "Write up to five guidelines" in text]
@@ -169,7 +169,7 @@ def test_it_pauses_at_its_budget_and_a_higher_one_continues(run, llm):
 @database
 def test_answers_that_change_after_the_split_are_refused(run, llm):
     made = request_improvement(wish(run), budget=None, user=None)
-    sealed = of_part([SplitItem(*row) for row in made.parts], SEALED)[0]
+    sealed = of_part([ItemInPart(*row) for row in made.parts], SEALED)[0]
     answer(make_rater(study=run.study), Item.objects.get(pk=sealed.item), "r1")
 
     found = improving.run_improvement(improvement_id=made.pk)
