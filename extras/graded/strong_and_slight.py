@@ -1,12 +1,14 @@
 """How judges do where people's preference is strong, and how well they predict one annotator."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause
+from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, say
 from analysis.report.report_json import Json, number, put, tested
+from analysis.report.results import Finding, cannot_tell
 from analysis.report.section import ReportJson
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -128,52 +130,75 @@ def _gap_table(
 
 
 def strength_sentences(report: ReportJson) -> Iterator[Text]:
-    judges = report["graded"]["strength"]["by_strength"]
-    for n, judge in enumerate(judges):
+    form = "{who} has the choice of people’s majority {way} often where people prefer strongly"
+    number = "{strong} of {strong.full} and {slight} of {slight.full}, a difference of {x} points"
+    judges = []
+    for n, judge in enumerate(report["graded"]["strength"]["by_strength"]):
         path = f"graded.strength.by_strength.{n}"
-        shares = {}
-        for key in ("strong", "slight"):
-            of = Population("item", f"with a {key} preference", judge[key]["n"])
-            if judge[key]["value"] is not None:
-                value = judge[key]["value"]
-                shares[key] = Quantity("share", of, value, f"{path}.{key}.value")
-        both = judge["strong"]["n"] + judge["slight"]["n"]
-        test = ReportedTest.at(
-            report,
-            STRONGER,
-            judge["difference"],
-            f"{path}.difference",
-            Population("item", "with a strength of people", both),
-        )
-        who = Name(run_name(judge, judges))
-        form = "{who} has the choice of people’s majority {way} often where people prefer strongly"
-        yield test.sentence(
-            clause(form, who=who, way=Words("more")),
-            clause(form, who=who, way=Words("less")),
-            whether=clause(form, who=who, way=Words("more or less")),
-            number="{strong} of {strong.full} and {slight} of {slight.full}, a difference of "
-            "{x} points",
-            **shares,
-        )
+        sides = {
+            key: Population("item", f"with a {key} preference", judge[key]["n"])
+            for key in ("strong", "slight")
+        }
+        both = Population("item", "with a strength", sum(of.n for of in sides.values()))
+        judges.append(_JudgeTested.of(report, STRONGER, judge, path, both, sides))
+    return _sentences(judges, form, ("more", "less"), number)
 
 
 def one_annotator_sentences(report: ReportJson) -> Iterator[Text]:
-    judges = report["graded"]["one"]
-    for n, judge in enumerate(judges):
+    form = "{who} predicts the answer of one annotator {way} than the other annotators do"
+    number = "{by_judge} and {by_others}, a difference of {x} points"
+    judges = []
+    for n, judge in enumerate(report["graded"]["one"]):
         path = f"graded.one.{n}"
         of = Population("answer", n=judge["by_judge"]["n"], path=f"{path}.by_judge.n")
+        sides = dict.fromkeys(("by_judge", "by_others"), of)
+        judges.append(_JudgeTested.of(report, ONE, judge, path, of, sides))
+    return _sentences(judges, form, ("better", "worse"), number)
+
+
+@dataclass(frozen=True)
+class _JudgeTested:
+    """The test of a judge, and the two shares that it compares."""
+
+    judge: Json
+    test: ReportedTest
+    shares: Mapping[str, Quantity]
+
+    @classmethod
+    def of(
+        cls,
+        report: ReportJson,
+        kind: str,
+        judge: Json,
+        path: str,
+        of: Population,
+        sides: Mapping[str, Population],
+    ) -> "_JudgeTested":
         shares = {
-            key: Quantity("share", of, judge[key]["value"], f"{path}.{key}.value")
-            for key in ("by_judge", "by_others")
-            if of.n
+            key: Quantity("share", side, judge[key]["value"], f"{path}.{key}.value")
+            for key, side in sides.items()
+            if side.n
         }
-        test = ReportedTest.at(report, ONE, judge["difference"], f"{path}.difference", of)
-        who = Name(run_name(judge, judges))
-        form = "{who} predicts the answer of one annotator {way} than the other annotators do"
-        yield test.sentence(
-            clause(form, who=who, way=Words("better")),
-            clause(form, who=who, way=Words("worse")),
-            whether=clause(form, who=who, way=Words("better or worse")),
-            number="{by_judge} and {by_others}, a difference of {x} points",
-            **shares,
+        test = ReportedTest.at(report, kind, judge["difference"], f"{path}.difference", of)
+        return cls(judge, test, shares)
+
+
+def _sentences(
+    judges: Sequence[_JudgeTested], form: str, ways: tuple[str, str], number: str
+) -> Iterator[Text]:
+    """What holds of each judge; one sentence if nothing does. The table has all numbers."""
+    held = [one for one in judges if one.test.finding is not Finding.OPEN]
+    entries = [one.judge for one in judges]
+    above, below = ways
+    if len(judges) > 1 and not held:
+        asked = clause(form, who=Words("any judge"), way=Words(f"{above} or {below}"))
+        yield say("{open}.", open=cannot_tell(asked))
+    for one in held if len(judges) > 1 else judges:
+        who = Name(run_name(one.judge, entries))
+        yield one.test.sentence(
+            clause(form, who=who, way=Words(above)),
+            clause(form, who=who, way=Words(below)),
+            whether=clause(form, who=who, way=Words(f"{above} or {below}")),
+            number=number,
+            **one.shares,
         )
