@@ -170,6 +170,8 @@ def test_judges_are_compared_where_people_prefer_strongly_and_with_one_annotator
     assert entry["by_others"]["value"] == pytest.approx(by_others)
     assert entry["difference"]["value"] == pytest.approx(by_judge - by_others)
     page = render_html(report, date=date(2026, 1, 1))
+    for table in CHAPTER.tables(report):
+        assert f'id="table-{table.name}"' in page
     assert "the answer of one annotator" in page
     assert "where people prefer strongly" in page
 
