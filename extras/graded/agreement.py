@@ -46,11 +46,11 @@ def means(target: IntArray, values: FloatArray, n: int) -> FloatArray:
     return np.divide(total, count, out=np.full(n, np.nan), where=count > 0)
 
 
-def majority_of_others(item: IntArray, choice: IntArray, counts: IntArray) -> IntArray:
+def choice_of_others(item: IntArray, choice: IntArray, counts: IntArray) -> IntArray:
     """What most other people chose at the item of each answer; -1 if none or several are most.
 
     >>> counts = np.array([[2, 1], [1, 0]])
-    >>> majority_of_others(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 0]), counts).tolist()
+    >>> choice_of_others(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 0]), counts).tolist()
     [-1, -1, 0, -1]
     """
     rest = counts[item].copy()

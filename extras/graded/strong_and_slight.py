@@ -18,7 +18,7 @@ from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
-from extras.graded.agreement import majority_of_others, means, signed
+from extras.graded.agreement import choice_of_others, means, signed
 from extras.graded.graded_answers import GradedAnswers
 
 # A mean preference nearer to “clearly” (2) than to “slightly” (1).
@@ -58,7 +58,7 @@ def predicting_one(study: ReportedStudy) -> list[Json]:
     Both over the answers to items that the judge decided and on which the others have a majority.
     """
     votes = study.votes
-    others = majority_of_others(votes.item, votes.choice, study.people.majority.counts)
+    others = choice_of_others(votes.item, votes.choice, study.people.majority.counts)
     judges = []
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         predicted = judge.answer[votes.item]

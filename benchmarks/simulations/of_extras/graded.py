@@ -10,7 +10,7 @@ from analysis.stats.comparison.level_shift import level_shift
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import ANNOTATOR
 from benchmarks.simulations.promises import Counts, Family, MethodCheck, covers, errs
-from extras.graded.agreement import majority_of_others, within_people
+from extras.graded.agreement import choice_of_others, within_people
 
 ITEMS, ANSWERS, EACH, PERSONAS = 120, 3, 15, 30  # EACH: answers of one person
 
@@ -100,7 +100,7 @@ def of_one_annotator(rng: np.random.Generator, counts: Counts) -> None:
         judge[agree] = drawn[agree, 0]
     tally = np.zeros((ITEMS, 2), dtype=np.int64)
     np.add.at(tally, (item, choice), 1)
-    others = majority_of_others(item, choice, tally)
+    others = choice_of_others(item, choice, tally)
     hits = (judge[item] == choice).astype(np.float64) - (others == choice)
     rows = np.arange(item.size)
     codes = {"item": item, ANNOTATOR: person, "persona": persona}

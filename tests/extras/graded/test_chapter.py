@@ -190,6 +190,7 @@ def test_grades_are_a_part_of_what_a_report_is_made_from():
 def test_a_study_with_few_or_odd_grades_says_what_is_missing():
     study = make_study()
     item = make_item(study=study, first_person="")
+    judge_item(make_run(study=study, judge="j"), item, "r1", None)
     set_questions(study_id=study.pk, wanted=ALL | {"criteria": False}, user=None)
     assert (
         report_of(study)["graded"]["scores"]["people"]["alpha"]["value_reason"] == "too_few_items"
@@ -201,7 +202,10 @@ def test_a_study_with_few_or_odd_grades_says_what_is_missing():
 
     people = report["graded"]["strength"]["people"]
     assert (people["n"], people["ties"], people["certainty"]["value"]) == (1, 1, None)
-    assert "More than a choice" in render_html(report, date=date(2026, 1, 1))
+    assert report["graded"]["one"][0]["by_judge"]["n"] == 0
+    page = render_html(report, date=date(2026, 1, 1))
+    assert "More than a choice" in page
+    assert "We cannot tell whether j predicts the answer of one annotator" in page
 
 
 def test_a_kappa_with_quadratic_weights():
