@@ -106,7 +106,10 @@ def look_up_unlisted(study: Study, client: ProlificClient, refresh: Refresh) -> 
         unlisted = [session for session in identity.session_ids if session not in known]
         is_unclear = bool(identity.session_ids) and identity.annotator_id not in confirmed
         if (unlisted or is_unclear) and is_due(identity, now):
-            found += _look(identity, client, refresh, unlisted)
+            # All sessions of somebody who entered after the lists were read: the entry stored the
+            # submission before there was an annotator, and only a reading joins the two.
+            sessions = identity.session_ids if is_unclear else unlisted
+            found += _look(identity, client, refresh, sessions)
     return found
 
 

@@ -15,12 +15,13 @@ from django.utils import timezone
 from annotation import services
 from annotation.models import (
     Annotator,
+    ProlificIdentity,
     ProlificStudy,
     ProlificSubmission,
     Recruitment,
 )
 from annotation.prolific.sync.polling import refresh
-from annotation.prolific.sync.sync import MOST_ASKING, follow, page_client
+from annotation.prolific.sync.sync import MOST_ASKING, follow, look_up_unlisted, page_client
 from annotation.services.identities import identity_hash
 from annotation.tasks import refresh_prolific
 from demo.prolific.records import Submission, new_id
@@ -66,6 +67,23 @@ def test_a_submission_that_is_over_lets_nobody_in(study, row, prolific):
     prolific.world.give_back(person["submission"])
 
     assert enter(study, person).status_code == 400
+
+
+def test_somebody_who_enters_between_the_lists_and_the_look_ups_is_not_doubted(
+    study, row, prolific, monkeypatch
+):
+    person = prolific.world.arrive(row.prolific_id)
+
+    def look_up_later(*arguments):
+        enter(study, person)
+        return look_up_unlisted(*arguments)
+
+    # The list is read while they are not known here.
+    monkeypatch.setattr("annotation.prolific.sync.sync.look_up_unlisted", look_up_later)
+    follow(study_id=study.pk)
+
+    assert ProlificSubmission.objects.get().annotator == Annotator.objects.get()
+    assert not ProlificIdentity.objects.exclude(unknown_since=None).exists()
 
 
 @pytest.mark.parametrize("fault", ["404", "500", "dropped_before"])
