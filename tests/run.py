@@ -1,14 +1,12 @@
 """Every test on real servers: `python -m tests.run [pytest arguments]`.
 
-Every test runs on PostgreSQL with Redis, as production has it. The product's processes are started
-once on each pair of servers: SQLite with a broker in a folder, as `make run` has it, and PostgreSQL
-with Redis. The pages in Chromium, and whatever a database can change, also run on SQLite.
+Every test runs on SQLite, which takes half of the time. On PostgreSQL with Redis, as production has
+them, run whatever a database can change, and a fixed fifth of the others; with --all, all of them.
+The product's processes are started once on each pair of servers: SQLite with a broker in a folder,
+as `make run` has it, and PostgreSQL with Redis.
 
 Each pass is a process of pytest with files of its own, so that no two collect the same ones. One
 more runs at a time than there are cores: one works while another waits.
-
-A test that only computes from rows that builders wrote, by no page, command or service, is marked
-`computed` and runs on SQLite alone, which takes a third less; with --all, on PostgreSQL.
 """
 
 import os
@@ -33,9 +31,8 @@ from tests.migrated import DATABASE_OF_TESTS, TEMPLATE, copy_migrated, migrated_
 from tests.servers import NoServer, chromium, postgres, redis_broker
 
 AT_ONCE = min(8, os.cpu_count() or 1) + 1
-# Locks, constraints, raw SQL, migrations, and what is built on them.
-DIFFERS_ON_SQLITE = (
-    "tests/browser",
+# Locks, constraints, raw SQL, migrations, and what is built on them: whole on both databases.
+DIFFERS = (
     "tests/config/test_broker.py",
     "tests/config/test_migrate.py",
     "tests/analysis/exports/test_queue.py",
@@ -43,26 +40,14 @@ DIFFERS_ON_SQLITE = (
     "tests/annotation/test_drafts.py",
     "tests/annotation/test_quotas.py",
     "tests/annotation/test_seats.py",
-    "tests/annotation/test_sqlite.py",
     "tests/judging/test_budgets.py",
     "tests/judging/test_rate_limit_coordination.py",
     "tests/judging/test_recovery.py",
     "tests/studies/jobs",
     "tests/studies/test_import_items.py",
 )
-# The same statements in other orders, and what `make test-fast` runs on SQLite: with --all.
-ALSO_ON_SQLITE = (
-    "tests/annotation/test_histories.py",
-    "tests/analysis/data/test_dataset.py",
-    "tests/analysis/data/test_aggregates.py",
-    "tests/annotation/test_flow.py",
-    "tests/annotation/test_group_places.py",
-    "tests/annotation/test_import_annotations.py",
-    "tests/judging/test_imports.py",
-    "tests/judging/test_runs.py",
-    "tests/studies/test_import_jobs.py",
-    "tests/studies/test_sign_ins.py",
-)
+# Of the others, one in so many also runs on PostgreSQL.
+SAMPLE = 5
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ["analysis/stats", *map(str, sorted(ROOT.glob("extras/*/stats")))]
 NEVER = "not gpu and not real and not live and not real_browsers"
@@ -91,19 +76,25 @@ class Pass:
             command += ["-o", f"cache_dir={folder}", "-m", f"{self.select} and {NEVER}"]
             command += [*self.arguments, *sys.argv[1:]]
             kept = {name: value for name, value in os.environ.items() if name not in UNSET}
-            done = subprocess.run(
-                command,
-                env=kept | self.servers | {DATABASE_OF_TESTS: f"test_{Path(folder).name}"},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
+            output = Path(folder, "output")
+            with output.open("wb") as file:
+                process = subprocess.Popen(
+                    command,
+                    env=kept | self.servers | {DATABASE_OF_TESTS: f"test_{Path(folder).name}"},
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                )
+                # By the system's own call, which also says how much the process has computed.
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            printed = output.read_bytes()
         minutes, seconds = divmod(round(time.monotonic() - started), 60)
-        end = f"=== {self.title}: {minutes} min {seconds} s\n\n"
+        computed = f"{used.ru_utime + used.ru_stime:.0f} s of computing"
+        end = f"=== {self.title}: {minutes} min {seconds} s, {computed}\n\n"
         with _writing:
-            sys.stdout.buffer.write(done.stdout + end.encode())
+            sys.stdout.buffer.write(printed + end.encode())
             sys.stdout.buffer.flush()
-        return done.returncode
+        return process.returncode
 
 
 def in_parts(
@@ -145,27 +136,6 @@ def end_to_end(*, without: str) -> list[str]:
     return marked("e2e", without="" if "--all" in sys.argv else without)
 
 
-def on_postgres() -> str:
-    """What the passes on PostgreSQL select."""
-    every = "not sqlite and not e2e and not browser"
-    return every if "--all" in sys.argv else f"{every} and not computed"
-
-
-def on_sqlite() -> list[str]:
-    """The files with tests that may differ on SQLite; with --all also some others."""
-    return files_in(*DIFFERS_ON_SQLITE, *(ALSO_ON_SQLITE if "--all" in sys.argv else ()))
-
-
-def only_on_sqlite() -> tuple[str, list[str]]:
-    """The marks of tests that do not run on PostgreSQL, and the other files that have such tests.
-
-    With --all, what only computes does.
-    """
-    marks = ["sqlite", "browser"] if "--all" in sys.argv else ["sqlite", "browser", "computed"]
-    files = {file for mark in marks for file in marked(mark)} - set(on_sqlite())
-    return " or ".join(marks), sorted(files)
-
-
 def next_redis_database(url: str) -> str:
     """Another database of the same Redis: end-to-end tests empty theirs."""
     parts = urlsplit(url)
@@ -176,8 +146,18 @@ def next_redis_database(url: str) -> str:
 def passes(browser: dict[str, str], servers: dict[str, str]) -> list[Pass]:
     """Those that take longest or wait most come first, so that all end together."""
     apart = servers | {"CELERY_BROKER_URL": next_redis_database(servers["CELERY_BROKER_URL"])}
-    marks, only = only_on_sqlite()
-    postgres_files = [file for file in files_in("tests") if "/browser/" not in file]
+    pages = marked("browser")
+    files = [file for file in files_in("tests") if "/browser/" not in file]
+    differs = files_in(*DIFFERS)
+    others = [file for file in files if file not in differs]
+    small = "not e2e and not browser"
+    sample = Pass(
+        f"PostgreSQL and Redis, one in {SAMPLE} of the others",
+        f"not sqlite and {small}",
+        [*others, f"--one-in={SAMPLE}"],
+        servers,
+    )
+    every = in_parts("PostgreSQL and Redis", f"not sqlite and {small}", others, 4, servers)
     return [
         Pass(
             "SQLite, end to end",
@@ -191,9 +171,15 @@ def passes(browser: dict[str, str], servers: dict[str, str]) -> list[Pass]:
             end_to_end(without="test_demo.py"),
             apart,
         ),
-        *in_parts("SQLite", "not postgres and not e2e", on_sqlite(), AT_ONCE, browser),
-        *in_parts("Only on SQLite", f"({marks}) and not e2e", only, AT_ONCE, browser),
-        *in_parts("PostgreSQL and Redis", on_postgres(), postgres_files, 2 * AT_ONCE, servers),
+        *in_parts("Chromium", "browser and not e2e", pages, AT_ONCE, browser),
+        Pass(
+            "PostgreSQL and Redis, what differs there",
+            f"not sqlite and {small}",
+            differs,
+            servers,
+        ),
+        *(every if "--all" in sys.argv else [sample]),
+        *in_parts("SQLite", f"not postgres and {small}", files, 2 * AT_ONCE, browser),
         Pass("Examples in the code", "not e2e", EXAMPLES, browser),
     ]
 

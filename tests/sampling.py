@@ -6,6 +6,8 @@ one file, because parts of `make test` do not know of each other:
 `@pytest.mark.sampled(keep=1, group="programs")`. A hash of their names chooses them, so that a new
 case moves few others. A test marked `nightly` does not run by default.
 
+`--one-in 5` keeps a fixed fifth of all tests, and those marked `postgres`.
+
 `pytest --all` and `make test-all` run every case. Tests of generated inputs try 25 by default and
 100 with `--all`, and tests that name a number take `examples(few, every=many)` of them; tests that
 go through a long list take `some(cases, keep=few)`.
@@ -40,6 +42,12 @@ def some(cases: Iterable[T], *, keep: int) -> list[T]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run every case of sampled tests")
+    parser.addoption(
+        "--one-in",
+        type=int,
+        metavar="N",
+        help="run a fixed choice of one test in N, and those marked postgres",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,6 +66,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if part := config.getoption("--one-in"):
+        _deselect(
+            config,
+            items,
+            {
+                item
+                for item in items
+                if not item.get_closest_marker("postgres") and int(_rank(item.nodeid), 16) % part
+            },
+        )
     if config.getoption("--all"):
         return
     groups: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
@@ -73,6 +91,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for (_, keep), cases in groups.items()
         for item in sorted(cases, key=lambda case: _rank(case.nodeid))[keep:]
     }
+    _deselect(config, items, left_out)
+
+
+def _deselect(config: pytest.Config, items: list[pytest.Item], left_out: set[pytest.Item]) -> None:
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]

@@ -1,7 +1,7 @@
 """What `make test` runs: which files, and which cases of a large matrix."""
 
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 
 import pytest
 
@@ -11,11 +11,9 @@ from tests.run import (
     files_in,
     in_parts,
     marked,
-    on_postgres,
-    on_sqlite,
-    only_on_sqlite,
+    passes,
 )
-from tests.sampling import some
+from tests.sampling import pytest_collection_modifyitems, some
 
 
 @pytest.mark.parametrize(("code", "failed"), [("assert 1", 0), ("assert not 1", 1)])
@@ -65,17 +63,51 @@ def test_of_two_whole_ways_each_database_has_one_and_with_all_both(monkeypatch):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--all"]])
-def test_what_does_not_run_on_postgresql_runs_on_sqlite(arguments, monkeypatch):
+def test_every_file_runs_on_sqlite_and_on_postgresql(arguments, monkeypatch):
     monkeypatch.setattr("sys.argv", ["tests.run", *arguments])
+    servers = {"DATABASE_URL": "postgres://one/x", "CELERY_BROKER_URL": "redis://one/1"}
 
-    marks, files = only_on_sqlite()
+    every = passes({}, servers)
 
-    left_out = {
-        mark for mark in ("sqlite", "browser", "computed") if f"not {mark}" in on_postgres()
-    }
-    assert left_out == set(marks.split(" or "))
-    assert ("computed" in left_out) == (not arguments)
-    assert {file for mark in left_out for file in marked(mark)} <= {*files, *on_sqlite()}
+    files = {file for file in files_in("tests") if "/browser/" not in file}
+    for is_on in ({"DATABASE_URL": ""}, servers):
+        chosen = [
+            one for one in every if one.servers.get("DATABASE_URL", "") == is_on["DATABASE_URL"]
+        ]
+        rest = [one for one in chosen if "not e2e and not browser" in one.select]
+        assert files == {name for one in rest for name in one.arguments if name in files}
+    assert any("--one-in=5" in one.arguments for one in every) == (not arguments)
+
+
+def test_one_in_five_is_always_the_same_and_has_what_only_postgresql_can(left_of_a_hundred):
+    chosen = left_of_a_hundred(part=5)
+
+    assert chosen == left_of_a_hundred(part=5)
+    assert "for postgres" in chosen
+    assert 10 < len(chosen) < 35
+
+
+@pytest.fixture
+def left_of_a_hundred():
+    """The names of those tests of a hundred that `--one-in` leaves, one of them for PostgreSQL."""
+
+    class Item:
+        def __init__(self, name):
+            self.nodeid = name
+
+        def get_closest_marker(self, name):
+            return self.nodeid == f"for {name}"
+
+    def choose(part):
+        options = {"--one-in": part, "--all": True}
+        items = [Item(name) for name in (*map(str, range(99)), "for postgres")]
+        config = SimpleNamespace(
+            getoption=options.get, hook=SimpleNamespace(pytest_deselected=lambda items: None)
+        )
+        pytest_collection_modifyitems(config, items)
+        return [item.nodeid for item in items]
+
+    return choose
 
 
 def test_some_cases_of_a_list_keep_their_order_and_are_always_the_same(monkeypatch):

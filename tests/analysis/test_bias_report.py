@@ -20,8 +20,6 @@ from tests.analysis.builders import judge_item, make_run, random_study
 from tests.analysis.partial import report_of
 from tests.factories import stored_at_once
 
-pytestmark = pytest.mark.computed
-
 
 @pytest.fixture
 def study(db):

@@ -52,7 +52,6 @@ def test_what_plotly_does_not_know_is_refused_when_it_is_drawn(draw):
 
 
 @pytest.mark.django_db
-@pytest.mark.computed
 def test_page_and_files_hold_every_plot_as_plotly_writes_it(tmp_path):
     figures = all_figures(report_of(random_study(3, n_items=60)))
 
@@ -70,7 +69,6 @@ def test_page_and_files_hold_every_plot_as_plotly_writes_it(tmp_path):
 
 
 @pytest.mark.django_db
-@pytest.mark.computed
 def test_plotly_knows_what_the_options_of_a_figure_change():
     figures = all_figures(report_of(random_study(3, n_items=60)))
 

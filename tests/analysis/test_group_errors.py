@@ -14,8 +14,6 @@ from tests.analysis.partial import report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
-pytestmark = pytest.mark.computed
-
 MIRROR = {"r1": "r2", "r2": "r1"}
 
 

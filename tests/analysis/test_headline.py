@@ -13,7 +13,7 @@ from tests.analysis.builders import answer, judge_item, make_rater, make_run, ra
 from tests.analysis.partial import computed
 from tests.factories import make_item, make_items, make_persona, make_study, stored_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 def right(n: int, wrong: int, *, first_wrong: int = 0) -> list[bool]:

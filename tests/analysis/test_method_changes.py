@@ -21,7 +21,7 @@ from judging.models import JudgeRun
 from studies.models import Persona, Study
 from tests.analysis.builders import random_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 FILE = Path(__file__).with_name("method_numbers.json")
 # What says which data and programs a report is of.

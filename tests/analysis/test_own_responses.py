@@ -13,8 +13,6 @@ from tests.analysis.partial import report_of
 from tests.analysis.walking import faults
 from tests.factories import stored_at_once
 
-pytestmark = pytest.mark.computed
-
 MIRROR = {"r1": "r2", "r2": "r1"}
 
 

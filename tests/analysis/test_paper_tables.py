@@ -14,8 +14,6 @@ from tests.analysis import latex
 from tests.analysis.builders import random_study
 from tests.analysis.partial import report_of
 
-pytestmark = pytest.mark.computed
-
 HOSTILE = (
     r"50% & \input{x} #1 a_b ~^ $x$ {y} <b> |p| “q” … ≥ τ Ω 中 é ß ł \\ "
     + string.punctuation

@@ -10,7 +10,7 @@ from judging.models import Judgment
 from tests.analysis.builders import random_study
 from tests.analysis.partial import report_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 def read_leniently(run, code, share, seed):

@@ -5,7 +5,7 @@ import pytest
 from tests.analysis.builders import random_study
 from tests.analysis.test_report_numbers import built
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 RUNS = tuple(
     {"judge": judge, "setting": "certainty", "features": features}

@@ -11,7 +11,7 @@ from analysis.report.render import render_html
 from tests.analysis.builders import random_study
 from tests.analysis.partial import report_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 ONE_JUDGE = {"judge": "steady", "setting": "certainty", "orders": "both"}
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z“0-9])")

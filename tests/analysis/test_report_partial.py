@@ -14,7 +14,7 @@ from tests.analysis.builders import answer, judge_item, little_study, make_rater
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 AGES = ("young", "old", "oldest")
 # With so many personas a part of them fills the tables of groups, and another leaves them empty.

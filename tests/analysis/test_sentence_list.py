@@ -51,7 +51,6 @@ def test_every_sentence_of_a_page_has_its_chapter_its_numbers_and_what_they_are_
 
 
 @pytest.mark.django_db
-@pytest.mark.computed
 def test_the_command_lists_the_sentences_of_a_report_and_counts_them(capsys):
     study = little_study(7)
     options = ("report", study.slug, "--sentences", "--bootstrap", "100")

@@ -17,7 +17,7 @@ from tests.analysis.builders import make_run, random_study
 from tests.analysis.partial import report_of
 from tests.factories import make_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 # Words of a rule or of a record that hold figures and are no number of this study.
 NO_NUMBERS = re.compile(

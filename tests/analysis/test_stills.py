@@ -39,7 +39,6 @@ def texts(picture):
 
 
 @pytest.mark.django_db
-@pytest.mark.computed
 def test_every_plot_of_a_report_has_a_still_picture_whose_texts_fit():
     figures = all_figures(report_of(random_study(3, n_items=60)))
 

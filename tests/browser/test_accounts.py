@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from tests.browser.conftest import is_well_in_both_themes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "a good long secret"
 

@@ -8,7 +8,7 @@ from studies.models import Item
 from tests.browser.annotators import enter_items
 from tests.browser.conftest import PHONE, fits_and_reads_well
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 DEBATE = {
     "kind": "debate",

@@ -11,7 +11,7 @@ from tests.browser.annotators import enter_items
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, is_well_in_both_themes
 from tests.judging.conftest import make_judge
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LINES = "Clarity: The person can follow it at once.\nWarmth"
 
 

@@ -12,7 +12,7 @@ from tests.browser.annotators import enter_items
 from tests.browser.conftest import PHONE, fits_and_reads_well
 from tests.factories import make_study, sign_in
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TITLE = "The server cannot reach its data"
 
 

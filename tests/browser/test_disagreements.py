@@ -10,7 +10,7 @@ from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.browser.conftest import PHONE, is_well_in_both_themes, until
 from tests.factories import make_item, make_study
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LIST = "/studies/one/disagreements/"
 
 

@@ -12,7 +12,7 @@ from studies.models import Membership
 from tests.analysis.builders import random_study
 from tests.browser.conftest import is_well_in_both_themes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

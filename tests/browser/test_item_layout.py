@@ -8,7 +8,7 @@ from tests.browser.annotators import CAR, CYCLE, PERSONA, enter_items, make_ever
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 from tests.factories import make_item, make_persona
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 NARROW_DESKTOP = {"width": 1100, "height": 800}
 MANY = PERSONA + [

@@ -12,7 +12,7 @@ from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_t
 from tests.factories import make_item, make_persona, make_study
 from tests.judging.conftest import make_judge
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from tests.browser.test_report import as_numbers, csv_file, saved
 from tests.factories import make_study
 from tests.stored import path_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db]
 
 N_ITEMS = 240
 DATE = datetime.date(2026, 11, 20)

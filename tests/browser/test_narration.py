@@ -10,6 +10,7 @@ from tests.browser.narration import fits_small_windows, narrated
 # `test_whole_way.py` goes by keyboard alone and reads one item, `test_participants.py` has axe's
 # rules and all widths, by default.
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
     pytest.mark.nightly,

@@ -15,7 +15,7 @@ from tests.annotation.pages.test_whole_sets import whole_study
 from tests.browser.annotators import enter_items, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, scrolls_sideways
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 # What iOS 15.0 lacks of what pages may be tempted to use.
 TAKE_AWAY = """

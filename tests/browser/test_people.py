@@ -10,7 +10,7 @@ from tests.browser.annotators import make_everyday_study
 from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_themes
 from tests.factories import answer_all, make_item, walk_in
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.mark.nightly

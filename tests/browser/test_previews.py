@@ -9,7 +9,7 @@ from studies.models import Membership
 from tests.browser.annotators import add_quota, enter, make_everyday_study
 from tests.browser.conftest import PHONE, fits_and_reads_well
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

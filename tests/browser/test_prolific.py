@@ -14,7 +14,7 @@ from tests.annotation.prolific.life import answer_some, arrive, finish, make_rec
 from tests.browser.conftest import fits_and_reads_well
 from tests.factories import answer_all
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def recruit(prolific: SimulatedProlific, row: ProlificStudy) -> None:  # noqa: F811

@@ -8,7 +8,7 @@ from studies.models import Membership, Study
 from tests.browser.conftest import PHONE, is_well_in_both_themes
 from tests.factories import make_item, make_study
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.mark.nightly

@@ -197,6 +197,7 @@ def test_a_file_asks_for_nothing_and_has_a_still_picture_of_every_plot(file, rep
         until(file, f"document.documentElement.scrollWidth === {width}")
 
 
+@pytest.mark.nightly
 def test_a_figure_of_a_file_is_saved_as_it_stands(file):
     figure = file.locator("#figure-position")
 
@@ -247,6 +248,7 @@ def test_figures_are_as_wide_as_their_place_after_the_window_changes(spare):
     assert spare.evaluate("document.querySelector('.plot').clientWidth") < 390
 
 
+@pytest.mark.nightly
 def test_it_prints_on_a4_without_cut_figures(on_paper):
     too_wide = on_paper.evaluate(
         "[...document.querySelectorAll('.plot svg, table')]"
@@ -515,6 +517,7 @@ def test_a_hostile_cell_is_the_same_in_a_file_of_the_page_and_of_the_report(page
     assert f"\n{row}" in written
 
 
+@pytest.mark.nightly
 def test_items_are_filtered_by_what_they_contain(page, report):
     page.locator("#items summary").click()
 
@@ -542,6 +545,7 @@ def test_items_are_filtered_by_who_was_right_and_a_file_holds_what_is_shown(page
     assert [row[0] for row in rows[1:]] == wanted
 
 
+@pytest.mark.nightly
 def test_items_are_filtered_by_group(page, report):
     page.locator("#items summary").click()
 
@@ -553,6 +557,7 @@ def test_items_are_filtered_by_group(page, report):
     assert len(shown) == report["groups"][0]["rows"][1]["items"]
 
 
+@pytest.mark.nightly
 def test_items_are_sorted_by_a_column_and_say_so(spare):
     page = spare
     page.set_viewport_size(WINDOW)
@@ -599,6 +604,7 @@ def test_with_everything_open_it_fits_and_axe_finds_nothing(spare):
     assert not colors.violations_count, colors.generate_report()
 
 
+@pytest.mark.nightly
 def test_the_items_of_a_group_are_found_by_keyboard(page, report):
     page.evaluate("document.querySelectorAll('#groups details').forEach(e => { e.open = true; })")
     table = next(t for name, t in all_tables(report).items() if name.startswith("group_"))
@@ -611,6 +617,7 @@ def test_the_items_of_a_group_are_found_by_keyboard(page, report):
     expect(page.locator("[name=group]")).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_a_histogram_is_cut_as_in_the_article_and_whole_again(page):
     shown = "document.getElementById('histograms-1').layout.xaxis.range[0]"
     box = page.locator("#figure-histograms").get_by_label("Only from 40")
@@ -622,6 +629,7 @@ def test_a_histogram_is_cut_as_in_the_article_and_whole_again(page):
     assert (cut, page.evaluate(shown)) == (3.5, -0.6)
 
 
+@pytest.mark.nightly
 def test_the_article_stands_beside_the_sheets_on_request(page):
     shapes = "document.getElementById('sheets-1').layout.shapes.length"
     before = page.evaluate(shapes)
@@ -643,6 +651,7 @@ def test_a_number_of_a_finding_leads_to_its_row_and_from_there_to_its_table(page
     assert page.url.endswith("#table-high_sets")
 
 
+@pytest.mark.nightly
 def test_small_plots_stand_three_in_a_row_on_paper(on_paper):
     tops = on_paper.evaluate(
         "[...document.querySelectorAll('#figure-histograms .panel')]"

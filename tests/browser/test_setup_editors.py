@@ -8,7 +8,7 @@ from studies.models import Membership
 from tests.browser.conftest import PHONE, is_well_in_both_themes
 from tests.factories import make_items, make_study, sign_in
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SCRIPTS = pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
 

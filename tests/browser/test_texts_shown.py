@@ -12,7 +12,7 @@ from studies.models import Item
 from tests.browser.annotators import enter_items, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LONG = "This is one of the many sentences of a long response. " * 60
 # What Chrome does to a page that it translates.
 TRANSLATE = """(selector) => {

@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, Error
 
 from tests.browser.conftest import axe, until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.nightly, pytest.mark.browser]
 
 # Leaves for the next page as soon as axe comes into it.
 LEAVES = """<!doctype html><html lang="en"><title>First</title><main><h1>First</h1></main>

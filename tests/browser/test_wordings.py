@@ -10,7 +10,7 @@ from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
 from tests.browser.conftest import PHONE, fits_and_reads_well
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TEXT = "What would this person choose?\n\n{{ persona }}\n\n{{ question }}A: {{ response_a }}\n"
 
 

@@ -10,7 +10,7 @@ from tests.analysis.builders import judge_item, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

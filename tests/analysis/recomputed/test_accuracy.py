@@ -21,7 +21,7 @@ from tests.analysis.recomputed.comparing import (
     undefined,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.nightly

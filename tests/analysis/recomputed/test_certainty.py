@@ -9,7 +9,7 @@ from tests.analysis import brute_force_groups as by_hand
 from tests.analysis import brute_force_sides as by_side
 from tests.analysis.recomputed.comparing import close, ends, pair, same
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 def scorable(study, truth):

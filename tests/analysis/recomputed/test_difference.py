@@ -10,7 +10,7 @@ from analysis.stats import Sharing, Votes, general_difference, general_proportio
 from analysis.stats.core.multiplicity import holm
 from tests.analysis.recomputed.comparing import close, same
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 def sharing(counted, keys, *, by_people=True):

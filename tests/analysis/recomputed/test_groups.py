@@ -5,7 +5,7 @@ import pytest
 from tests.analysis import brute_force_groups as by_hand
 from tests.analysis.recomputed.comparing import pair, same
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 def test_groups_of_topics_and_personas(report, counted):

@@ -6,7 +6,7 @@ from tests.analysis import brute_force_groups as by_hand
 from tests.analysis import brute_force_sides as by_side
 from tests.analysis.recomputed.comparing import pair, same
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 def test_prices(study, report):

@@ -11,7 +11,7 @@ from tests.analysis.builders import random_study
 from tests.analysis.partial import computed
 from tests.analysis.recomputed.comparing import same
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 def test_longer_responses(report, counted):

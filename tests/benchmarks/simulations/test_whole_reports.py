@@ -10,7 +10,7 @@ from benchmarks.simulations.whole_reports import (
     planted_world,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.nightly, pytest.mark.computed]
+pytestmark = [pytest.mark.django_db, pytest.mark.nightly]
 SEED = 4
 
 

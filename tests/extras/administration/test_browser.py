@@ -7,7 +7,11 @@ from django.urls import reverse
 from studies.models import Study
 from tests.factories import make_study
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="administration in browser"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 def test_the_administration_takes_the_form_of_a_real_browser(signed_in):

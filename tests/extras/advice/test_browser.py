@@ -10,7 +10,11 @@ from tests.browser.conftest import is_well_in_both_themes
 from tests.extras.advice.test_debates import argument, study_of
 from tests.judging.conftest import make_judge
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="advice in browser"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.mark.sampled(keep=0)  # With --all: test_debates presses the same buttons without one.

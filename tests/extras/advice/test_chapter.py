@@ -13,7 +13,7 @@ from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_study, store, stored_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 ADVICE = {"kind": "debate", "title": "", "text": "Take the second.", "favors": "r2"}
 

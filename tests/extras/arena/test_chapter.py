@@ -14,7 +14,7 @@ from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study
 
-pytestmark = [pytest.mark.computed, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 LIKED = {"best": 0.9, "middle": 0.5, "worst": 0.1}
 
 

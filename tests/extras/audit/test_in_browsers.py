@@ -7,7 +7,11 @@ from extras.audit.models import ItemNote
 from tests.browser.conftest import PHONE, is_well_in_both_themes
 from tests.factories import make_items, make_study
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="audit in in browsers"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.fixture

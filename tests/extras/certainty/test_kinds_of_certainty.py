@@ -12,7 +12,7 @@ from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytest.importorskip("extras.judge_models")  # decision endpoints, whose certainty is native
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 OTHER = {"r1": "r2", "r2": "r1"}
 

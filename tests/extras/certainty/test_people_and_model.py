@@ -78,7 +78,6 @@ def test_wilcoxon_is_scipys_for_few_items_with_ties_and_equal_pairs(n):
 
 
 @pytest.mark.django_db
-@pytest.mark.computed
 def test_the_report_has_the_numbers_that_scipy_has():
     report = report_of(random_study(4, n_items=60, n_raters=12))
 

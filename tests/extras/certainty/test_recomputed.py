@@ -9,7 +9,7 @@ from tests.analysis import brute_force_sides as by_side
 from tests.analysis.recomputed.comparing import pair, same
 from tests.analysis.recomputed.conftest import of_scope
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 study, report, counted = of_scope("module", "module_db")
 
 

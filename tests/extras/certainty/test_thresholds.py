@@ -12,8 +12,6 @@ from tests.analysis.partial import report_of
 from tests.analysis.stats.reference import vector
 from tests.analysis.test_report_edges import made
 
-pytestmark = pytest.mark.computed
-
 CASE = vector("calibration_200")
 CONF, CORRECT, EXPECTED = CASE["conf_percent"], CASE["correct"], CASE["expected"]
 

@@ -19,7 +19,7 @@ from studies.models import Item, Persona
 from tests.analysis.builders import answer, make_rater
 from tests.analysis.labelled_items import judge_it, make_certifiable
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.analysis.builders import judge_item, make_run, random_study
 from tests.analysis.partial import computed, report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 @stored_at_once()

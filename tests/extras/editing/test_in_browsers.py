@@ -8,7 +8,11 @@ from tests.browser.test_importing import study
 from tests.factories import make_item
 
 __all__ = ["study"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="editing in in browsers"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.mark.nightly

@@ -16,8 +16,6 @@ from tests.analysis.partial import computed, report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
-pytestmark = pytest.mark.computed
-
 NAMES = ("alpha", "beta", "gamma")
 LIKED = {"alpha": 0.95, "beta": 0.5, "gamma": 0.05}
 

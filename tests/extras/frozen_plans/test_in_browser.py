@@ -8,7 +8,11 @@ from studies.models import Membership
 from tests.analysis.builders import little_study
 from tests.browser.conftest import PHONE, fits_and_reads_well
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="frozen plans in in browser"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 def test_a_plan_is_frozen_by_keyboard_alone(signed_in):

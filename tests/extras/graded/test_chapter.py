@@ -24,7 +24,7 @@ from tests.analysis.partial import report_of
 from tests.extras.graded.answering import ALL, CRITERIA
 from tests.factories import make_item, make_study, store, stored_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 @stored_at_once()

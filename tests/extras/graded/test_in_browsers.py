@@ -12,7 +12,11 @@ from tests.browser.annotators import enter_items, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 from tests.extras.graded.answering import ALL, CRITERIA
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="graded in in browsers"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.fixture

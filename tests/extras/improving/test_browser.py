@@ -9,7 +9,11 @@ from extras.improving.models import Improvement
 from studies.models import Item
 from tests.browser.conftest import is_well_in_both_themes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="improving in browser"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 def test_a_judge_is_improved_and_its_words_are_read(run, signed_in):

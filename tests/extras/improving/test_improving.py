@@ -68,7 +68,6 @@ def test_sizes_are_refused_sentences_and_parts_stay():
     assert half < more  # a larger share seals the same personas and others
 
 
-@pytest.mark.computed
 def test_trials_say_better_of_nothing_rarely_and_find_what_they_state():
     rng, null, planted = np.random.default_rng(3), Counts(), Counts()
     for _ in range(100):

@@ -8,7 +8,7 @@ from extras.judges_compared.stats import cochran_q
 from tests.analysis.builders import random_study
 from tests.analysis.test_report_checks import TWO_JUDGES, built, page_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 def test_one_judge_is_compared_with_no_other():

@@ -14,7 +14,7 @@ from tests.factories import make_item, make_persona, make_study, stored_at_once
 ITEMS, PEOPLE, SAMPLES = 120, 12, 5
 
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")

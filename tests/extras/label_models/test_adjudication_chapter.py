@@ -73,7 +73,6 @@ def study(db):
     return study
 
 
-@pytest.mark.computed
 def test_two_truths_stand_side_by_side_and_are_never_mixed(study):
     before = report_of(study)["human"]["majority"]
     report = report_of(study)
@@ -101,7 +100,6 @@ def test_two_truths_stand_side_by_side_and_are_never_mixed(study):
     assert "1 expert of 2 decided elsewhere, in a file." in page
 
 
-@pytest.mark.computed
 def test_a_study_without_decisions_or_own_answers_has_a_chapter(db):
     study = make_study()
     item = make_item(study=study, first_person="")

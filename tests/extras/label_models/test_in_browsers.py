@@ -13,7 +13,11 @@ from tests.extras.label_models.splits import make_split_study, sent
 
 __all__ = ["browser", "open_page", "signed_in"]
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="label models in in browsers"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 def pictured(page, name):

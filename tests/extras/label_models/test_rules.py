@@ -6,7 +6,7 @@ from analysis.report.build import all_tables
 from tests.analysis.builders import random_study
 from tests.analysis.test_report_numbers import built
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 MODELS = ("Dawid-Skene", "one-coin", "MACE", "GLAD")
 SIZE = {"n_items": 60, "n_raters": 9, "truths": ("r1", "r2", "r1", "r2", "")}

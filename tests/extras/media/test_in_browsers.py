@@ -11,7 +11,11 @@ from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, until
 from tests.factories import make_study, sign_in
 from tests.studies.media_files import import_zip, picture, sound, with_media, zipped
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="media in in browsers"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 LOADED = "[...document.images].length && [...document.images].every((each) => each.naturalWidth)"
 QUESTION = "Which of the two would you hang up?"
 

@@ -11,7 +11,7 @@ from tests.analysis.builders import random_study
 from tests.analysis.partial import computed
 from tests.extras.methods.test_disagreement import split_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.nightly

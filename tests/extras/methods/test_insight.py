@@ -17,7 +17,7 @@ from tests.analysis.partial import computed, report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 def certain(rng, *, knows):

@@ -13,8 +13,6 @@ from tests.analysis.builders import answer, judge_item, make_rater, make_run, ra
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
-pytestmark = pytest.mark.computed
-
 
 @stored_at_once()
 def compared_study(n_personas=20):

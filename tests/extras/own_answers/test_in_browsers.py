@@ -15,7 +15,11 @@ from tests.browser.annotators import enter, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, is_well_in_both_themes
 from tests.extras.own_answers.people import bring_back, make_own_study, make_person
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="own answers in in browsers"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.fixture

@@ -20,7 +20,11 @@ from tests.extras.in_browser import browser, open_page, signed_in  # noqa: F401
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="packs in browser"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.fixture

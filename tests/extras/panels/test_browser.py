@@ -21,7 +21,11 @@ from tests.factories import make_annotator
 
 __all__ = ["browser", "open_page", "signed_in"]
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="panels in browser"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 SCRIPTS = pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
 PRESETS = sorted(presets())
 # Chromium otherwise keeps frames of this machine out of pages of other sites.
@@ -63,7 +67,7 @@ def answer(page: Page) -> None:
     page.click("#submit")
 
 
-@pytest.mark.sampled(keep=4)
+@pytest.mark.sampled(keep=2)
 @SCRIPTS
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_whole_way_and_back_to_the_panel(open_page, everyday, preset, javascript):
@@ -88,7 +92,7 @@ def test_the_whole_way_and_back_to_the_panel(open_page, everyday, preset, javasc
         assert "complete" in words
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=1)
 @SCRIPTS
 @pytest.mark.parametrize("ending", ["screened_out", "over_quota", "withdrew", "declined"])
 @pytest.mark.parametrize("preset", PRESETS)

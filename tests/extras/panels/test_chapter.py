@@ -11,7 +11,7 @@ from tests.analysis.partial import report_of
 from tests.extras.panels.builders import make_panel
 from tests.factories import make_item, make_study, stored_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -10,7 +10,11 @@ from tests.browser.conftest import is_well_in_both_themes
 from tests.factories import make_item, make_items, make_persona, make_study
 from tests.judging.conftest import make_judge
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="personas in browser"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 TEXT = "Wants short answers with a plan, and turns down those that praise before they help."
 

@@ -15,7 +15,11 @@ from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 
 __all__ = ["open_page", "signed_in"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="planning in pages"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.fixture

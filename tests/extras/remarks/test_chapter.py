@@ -141,7 +141,6 @@ def study(db):
     return study
 
 
-@pytest.mark.computed
 def test_the_chapter_says_what_was_remarked(study):
     report = report_of(study)
     found = report["remarks"]
@@ -160,7 +159,6 @@ def test_the_chapter_says_what_was_remarked(study):
     assert "Wrong choices accept the other response more often than right ones" in page
 
 
-@pytest.mark.computed
 def test_a_study_without_answers_or_truth_has_a_chapter(db):
     study = make_study()
     item = make_item(study=study, first_person="")

@@ -10,7 +10,11 @@ from tests.browser.annotators import enter_items
 from tests.browser.conftest import PHONE, fits_and_reads_well
 from tests.extras.remarks.remarking import make_remarking_study
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="remarks in in browsers"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 def pictured(page):

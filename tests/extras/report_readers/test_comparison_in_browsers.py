@@ -8,7 +8,11 @@ from tests.browser.conftest import is_well_in_both_themes
 from tests.browser.test_versions import build, study
 
 __all__ = ["study"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="report readers in comparison in browsers"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.mark.nightly

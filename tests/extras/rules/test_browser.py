@@ -8,7 +8,11 @@ from extras.rules.models import RuleSearch
 from tests.browser.conftest import is_well_in_both_themes
 from tests.judging.conftest import make_judge
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="rules in browser"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 def test_rules_are_searched_and_their_items_opened(run, signed_in):

@@ -4,7 +4,11 @@ import pytest
 
 from tests.browser.conftest import PHONE, is_well_in_both_themes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="administration in browser"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.mark.sampled(keep=1)

@@ -13,7 +13,11 @@ from tests.analysis.labelled_items import judge_it, make_certifiable
 from tests.analysis.partial import report_of
 from tests.browser.conftest import is_well_in_both_themes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="certificates in certificates"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.mark.nightly

@@ -9,7 +9,11 @@ from tests.analysis.partial import report_of
 from tests.browser.conftest import is_well_in_both_themes
 from tests.extras.estimation.test_few_people import judged_study
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="estimation in chapter"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.mark.nightly

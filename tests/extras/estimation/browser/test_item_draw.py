@@ -7,7 +7,11 @@ from studies.models import Study
 from tests.analysis.builders import random_study
 from tests.browser.conftest import is_well_in_both_themes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="estimation in item draw"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.mark.nightly

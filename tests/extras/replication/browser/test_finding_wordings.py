@@ -13,7 +13,11 @@ from tests.browser.annotators import make_everyday_study
 from tests.browser.conftest import PHONE, fits_and_reads_well
 from tests.extras.replication.wordings.test_released_wordings import released, written
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="replication in finding wordings"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.fixture

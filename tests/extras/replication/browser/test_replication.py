@@ -6,7 +6,7 @@ from extras.replication.released.replication import replicate, write_replication
 from tests.browser.conftest import fits_and_reads_well
 from tests.extras.replication.released.rows import ASKED_FIVE, row, write_file
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.sampled(keep=1, group="replication in replication"), pytest.mark.browser]
 
 
 @pytest.fixture(scope="module")

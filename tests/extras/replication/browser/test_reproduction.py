@@ -14,7 +14,7 @@ from extras.replication.recipes.reproduction import (
 from tests.browser.conftest import is_well_in_both_themes
 from tests.extras.replication.recipes.answers import RECIPE, WHOLE, answers
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.sampled(keep=1, group="replication in reproduction"), pytest.mark.browser]
 
 
 @pytest.fixture(scope="module")

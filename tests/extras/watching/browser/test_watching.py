@@ -13,7 +13,11 @@ from tests.extras.watching.test_looks import moved, reply
 from tests.judging.conftest import engine, judge, llm  # noqa: F401
 from tests.judging.run_helpers import judge_all
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.sampled(keep=1, group="watching in watching"),
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+]
 
 
 @pytest.mark.nightly
