@@ -54,6 +54,17 @@ CORE = Extra(
         Placed("analysis.lifecycle.storage:remove_files_and_rows", at="removals"),
     ),
     files=(Placed("config.operations.stored_files:OWN", at="kinds"),),
+    routes=(
+        "api.v1.routes.studies:router",
+        "api.v1.routes.parts:router",
+        "api.v1.routes.items:router",
+        "api.v1.routes.items:import_router",
+        "api.v1.routes.people:router",
+        "api.v1.routes.runs:judge_router",
+        "api.v1.routes.runs:router",
+        "api.v1.routes.reports:router",
+        "api.v1.routes.reports:export_router",
+    ),
     parts=(Placed("annotation.participants.preview:unsaved_item", at="item_preview"),),
     events=(
         Placed("annotation.prolific.launch.publication:follow_state", at="state"),

@@ -80,6 +80,8 @@ class Extra:
     """A fragment or link on a page of the core. At `studies`, `person_pages`, `item`, `item_page`,
     `report`, `campaign`, `import`: where it stands. At `main`, `sign_in`, `administration`: a link
     outside studies. At `item_preview`: how an item is shown to researchers."""
+    routes: Entries = ()
+    """Routes of the API below `/api/v1/`, as a router of Django Ninja."""
     seat_rules: Entries = ()
     """Who gets which items. At `versions`: items that one annotator must not get together. At
     `same_items`: items that an annotator must get. At `later`: items that appear while people take

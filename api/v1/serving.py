@@ -17,7 +17,7 @@ from ninja.parser import Parser
 from api.problems import MEDIA_TYPE, Problem
 from api.requests import answer_once, authenticate, count_request
 from api.v1.access import EDITOR, AccessTokenBearer, problem_of, study_of
-from api.v1.routes import items, parts, people, reports, runs, studies
+from studies.extra import Kind
 from studies.pages.settings_views import MAY_CREATE
 
 JSON, FORM = "application/json", "multipart/form-data"
@@ -138,17 +138,7 @@ def _scopes(routers: Iterable[Router]) -> dict[str, list[str]]:
     }
 
 
-ROUTERS: dict[str, Router] = {
-    "studies": studies.router,
-    "parts": parts.router,
-    "items": items.router,
-    "imports": items.import_router,
-    "people": people.router,
-    "judges": runs.judge_router,
-    "runs": runs.router,
-    "reports": reports.router,
-    "exports": reports.export_router,
-}
+ROUTERS: Kind[Router] = Kind("routes")
 
 
 class RaisingAPI(NinjaAPI):
@@ -169,8 +159,8 @@ def api() -> NinjaAPI:
         docs_url=None,
         parser=StorableParser(),
     )
-    for tag, router in ROUTERS.items():
-        found.add_router("", router, tags=[tag])
+    for router in ROUTERS:
+        found.add_router("", router)
     return found
 
 
@@ -183,7 +173,7 @@ def _resolver() -> URLResolver:
 @cache
 def openapi() -> dict[str, Any]:
     """The description of the API for programs."""
-    return describe(api(), ROUTERS.values())
+    return describe(api(), ROUTERS)
 
 
 def find_route(route: str) -> ResolverMatch:

@@ -14,6 +14,7 @@ EXTRA = Extra(
     sections={"improving:": "judges"},
     holdings=(Placed("requests:needed", at="needed"),),
     exports=("tables:IMPROVEMENTS",),
+    routes=("api:ROUTER",),
     chapters=(Placed("chapter:CHAPTER", after="position"),),
     readers=("chapter:READER",),
     navigation=("views:pages_of",),

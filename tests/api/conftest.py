@@ -13,6 +13,7 @@ from analysis.models import Export, Report
 from judging.models import Judge, JudgeRun, Judgment
 from studies.models import ImportJob, Membership, Study
 from studies.services.accounts.credentials import create_token
+from tests.extras import access
 from tests.factories import answer_all, make_items, make_study, walk_in
 
 EVERY_SCOPE = ("read", "write", "spend", "export")
@@ -111,7 +112,14 @@ def world(db, settings, tmp_path) -> dict[str, str]:
     (Path(tmp_path) / "exports" / export.public_id).mkdir(parents=True)
     (Path(tmp_path) / "exports" / export.public_id / "f.zip").write_bytes(b"x")
     job = ImportJob.objects.create(study=study, file_name="f", task="preference")
+    of_extras = {
+        key: row.public_id
+        for extra in access()
+        if extra.ROUTES
+        for key, row in extra.things(study).items()
+    }
     return {
+        **{key.removesuffix("s/"): value for key, value in of_extras.items()},
         "slug": "s",
         "key": items[0].key,
         "job": job.public_id,

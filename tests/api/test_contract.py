@@ -7,8 +7,12 @@ from django.test import Client
 
 from tests.api.test_roles import OPERATIONS, RULES
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/api.md").read_text("utf-8")
-ROWS = re.findall(r"^\| `([A-Z]+) ([^`]+)` \|[^|]*\| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "docs/api.md", *sorted(ROOT.glob("extras/*/docs/*.md"))]
+ROW = re.compile(
+    r"^\| `(GET|POST|PUT|PATCH|DELETE) ([^`]+)` \|[^|]*\| ([^|]+) \| ([^|]+) \|$", re.MULTILINE
+)
+ROWS = [row for page in PAGES for row in ROW.findall(page.read_text("utf-8"))]
 
 
 def test_every_route_is_documented_with_its_role_and_scopes():

@@ -13,6 +13,7 @@ from api.v1.routes.parts import parts_of_extras
 from api.v1.serving import openapi
 from studies.models import Study
 from tests.api.conftest import EVERY_SCOPE, Program, program
+from tests.extras import access
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -63,6 +64,10 @@ RULES: dict[str, tuple[str | None, Any, list[str]]] = {
     "download_export": (VIEWER, None, ["export"]),
     "delete_export": (EDITOR, None, ["write"]),
 }
+NEED_DATA: set[str] = set()
+for _extra in access():
+    RULES |= _extra.ROUTES
+    NEED_DATA |= _extra.ROUTES_NEED_DATA
 OPERATIONS = {
     operation["operationId"]: (method.upper(), path.removeprefix("/api/v1/"))
     for path, methods in openapi()["paths"].items()
@@ -135,7 +140,11 @@ def test_editors_and_owners_do_everything(world, role, monkeypatch):
     who = program(is_superuser=True) if role == "superuser" else program(study_of(world), role)
     found = {name: status(who, name, world) for name in OF_STUDIES}
 
-    assert {name: code for name, code in found.items() if code not in (200, 201, 202, 204)} == {}
+    assert {
+        name: code
+        for name, code in found.items()
+        if code not in (200, 201, 202, 204) and (name not in NEED_DATA or code != 422)
+    } == {}
 
 
 def test_each_operation_needs_its_scopes(world):

@@ -14,8 +14,10 @@ def access() -> list[ModuleType]:
     `tests/config/test_access.py`; `OTHERS` are addresses of those who are signed in, outside any
     study, and `OPEN` the beginnings of those that ask for no account; and `things`
     are those of a study by the beginnings of their addresses; `known` are values of other
-    parameters. `NEEDS_DATA` matches views whose buttons need more than a study with items, a run
-    and an answer, and `LEFT_OUT` gives reasons for others. What a module does not say is empty.
+    parameters. `ROUTES` are operations of the API as in `tests/api/test_roles.py`, of which
+    `ROUTES_NEED_DATA` are refused in a study with so little. `NEEDS_DATA` matches views whose
+    buttons need more than a study with items, a run and an answer, and `LEFT_OUT` gives reasons
+    for others. What a module does not say is empty.
     """
     folder, found = Path(__file__).parent, []
     for name in extras.NAMES:
@@ -35,5 +37,7 @@ def access() -> list[ModuleType]:
                 vars(module).setdefault(function, lambda study: {})
             vars(module).setdefault("NEEDS_DATA", "")
             vars(module).setdefault("LEFT_OUT", {})
+            vars(module).setdefault("ROUTES", {})
+            vars(module).setdefault("ROUTES_NEED_DATA", set())
             found.append(module)
     return found

@@ -18,7 +18,7 @@ from studies.pages.import_views import ImportForm
 from studies.pages.listing import find_items
 from studies.tasks import import_file
 
-router = Router()
+router = Router(tags=["items"])
 
 
 @router.get(
@@ -61,7 +61,7 @@ def read_item(request: HttpRequest, slug: str, key: str) -> dict[str, Any]:
     return shape_of(study)(item) | {"seats": seats}
 
 
-import_router = Router()
+import_router = Router(tags=["imports"])
 _MOST = 2_147_483_647
 
 

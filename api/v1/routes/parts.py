@@ -14,7 +14,7 @@ from studies.services.extras import turn_on
 from studies.services.studies import lock_study
 from studies.study_folder import MORE, Folder, StudyFilePart
 
-router = Router()
+router = Router(tags=["parts"])
 _KIND = ".toml"
 _MOST = 200_000  # letters
 

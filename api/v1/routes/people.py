@@ -14,7 +14,7 @@ from api.v1.access import EDITOR, READ, WRITE, needs, study_of, user_of
 from api.v1.responses import Annotator, Answer, PageOf, PageQuery, page
 from studies.models import Study
 
-router = Router()
+router = Router(tags=["people"])
 _LONGEST = 200
 
 

@@ -38,7 +38,7 @@ from api.v1.access import (
 from api.v1.responses import JobOut, PageOf, PageQuery, job_fields, page
 from studies.file_storage.storage import Stored
 
-router = Router()
+router = Router(tags=["reports"])
 
 
 class NewReport(Schema):
@@ -138,7 +138,7 @@ def _shown_report(report: Report) -> dict[str, Any]:
     return job_fields(report, report.public_id) | fields
 
 
-export_router = Router()
+export_router = Router(tags=["exports"])
 # What the form of the page offers too; it refuses any other.
 _FORMATS: list[JsonValue] = ["", *format_labels()]
 

@@ -27,7 +27,7 @@ from judging.runs.start import start_run
 from judging.selectors import RunProgress, get_run, run_progress, run_rows
 from studies.models import Study
 
-judge_router = Router()
+judge_router = Router(tags=["judges"])
 _LARGEST = 2_147_483_647
 
 
@@ -110,7 +110,7 @@ def _judges(study: Study) -> Any:
     return Judge.objects.exclude(model=IMPORTED).annotate(runs_here=here)
 
 
-router = Router()
+router = Router(tags=["runs"])
 _MOST_ITEMS = 2_147_483_647
 
 

@@ -22,7 +22,7 @@ from studies.services.presets import PRESETS, extras_of_preset
 from studies.services.settings import fixed_settings, save_settings
 from studies.services.studies import StateNote, change_state, create_study, open_draft
 
-router = Router()
+router = Router(tags=["studies"])
 # Not a value that a program can send: omit an optional setting instead of sending null.
 _NOT_GIVEN: Any = None
 _SMALL = 32_767  # the largest number that the database stores in these fields

@@ -4,6 +4,14 @@ from extras.improving.models import Improvement
 from studies.models import Study
 from tests.analysis.builders import make_run
 
+# Operations of the API, as in tests/api/test_roles.py; starting one needs people's answers.
+ROUTES = {
+    "list_improvements": ("viewer", None, ["read"]),
+    "read_improvement": ("viewer", None, ["read"]),
+    "estimate_improvement": ("editor", {"run": ""}, ["read"]),
+    "start_improvement": ("editor", {"run": ""}, ["spend"]),
+}
+ROUTES_NEED_DATA = {"estimate_improvement", "start_improvement"}
 FOR_VIEWERS = {
     "improvements/",
     "improvements/next/",

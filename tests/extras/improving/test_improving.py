@@ -20,8 +20,9 @@ from extras.improving.requests import ImprovementWish, request_again, request_im
 from extras.improving.stats import items_for_gain, try_wordings
 from judging.models import Judgment
 from studies.errors import StudyError
-from studies.models import Item, StudyLog
+from studies.models import Item, Study, StudyLog
 from tests.analysis.builders import answer, make_rater
+from tests.api.conftest import program
 from tests.extras.improving.conftest import GUIDELINE, replies
 from tests.judging.run_helpers import asked
 
@@ -204,6 +205,34 @@ def test_the_report_says_what_was_tried_and_that_the_seal_was_opened_again(run):
     assert report["improvements"][1]["opening"] == 2
     assert report["improvements"][1]["earlier_tried"] >= 1
     assert any("opened 2 times" in str(each.text) for each in all_sentences(report))
+
+
+@database
+def test_programs_estimate_start_and_read_an_improvement(run, monkeypatch):
+    queued = []
+    Study.objects.filter(pk=run.study_id).update(extras=[])
+    monkeypatch.setattr("extras.improving.api.improve.delay_on_commit", queued.append)
+    client, address = program(run.study, "editor"), f"studies/{run.study.slug}/improvements"
+    wanted = {"run": run.public_id, "learn": list(KINDS), "most": 2, "gain": 30}
+
+    cost = client.post(f"{address}/estimate", wanted).json()
+    assert cost["learn"] + cost["sealed"] == 112
+    assert cost["dollars"] > 0
+    assert not Improvement.objects.exists()
+    small = client.post(address, wanted | {"gain": 1})
+    assert (small.status_code, "too small" in small.json()["detail"]) == (422, True)
+    unknown = client.post(address, wanted | {"writer": "nobody"})
+    assert unknown.json()["errors"][0]["field"] == "writer"
+    assert not Study.objects.get(pk=run.study_id).has_extra("improving")
+
+    started = client.post(address, wanted | {"budget": 5})
+    assert started.status_code == 201
+    assert Study.objects.get(pk=run.study_id).has_extra("improving")
+    improving.run_improvement(improvement_id=queued[0])
+    read = client.get(f"{address}/{started.json()['id']}").json()
+    assert (read["state"], read["is_open"], read["opening"]) == ("done", False, 1)
+    assert read["better"] in {one["kind"] for one in read["candidates"] if one.get("is_better")}
+    assert [one["id"] for one in client.get(address).json()["data"]] == [read["id"]]
 
 
 @database

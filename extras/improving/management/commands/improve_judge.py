@@ -181,7 +181,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{line}.")
         if improvement.opening > 1:
             self.stdout.write(
-                f"The sealed part was opened for this judge for the {improvement.opening}th time, "
+                f"The sealed part has been opened {improvement.opening} times for this judge, "
                 "which weakens what it shows; p values are adjusted for the earlier trials too."
             )
         self.stdout.write(improvement.message)
