@@ -52,11 +52,11 @@ def test_the_files_of_the_end_to_end_passes_are_those_with_the_marker():
     assert "test_parsing.py" not in names
 
 
-def test_of_two_whole_ways_each_database_has_one_and_with_all_both(monkeypatch):
+def test_a_whole_way_goes_on_one_database_and_with_all_on_both(monkeypatch):
     monkeypatch.setattr("sys.argv", ["tests.run"])
-    one = {Path(file).name for file in end_to_end(without="test_demo.py")}
+    one = {Path(file).name for file in end_to_end("test_demo.py")}
     monkeypatch.setattr("sys.argv", ["tests.run", "--all"])
-    both = {Path(file).name for file in end_to_end(without="test_demo.py")}
+    both = {Path(file).name for file in end_to_end("test_demo.py")}
 
     assert "test_whole_job.py" in one
     assert both - one == {"test_demo.py"}

@@ -56,6 +56,7 @@ def counts(stack: Stack) -> list[tuple]:
     return [stack.query(f"SELECT '{name}', count(*) FROM {name}")[0] for name in tables]
 
 
+@pytest.mark.nightly  # `test_from_file_to_verdict.py` and `test_whole_job.py` go the same ways.
 def test_the_demo_survives_a_kill_shows_its_truth_and_does_nothing_twice(stack, request):
     kill_half_way(stack)
     interrupted = stack.query(COUNTED)[0][0]
