@@ -359,13 +359,16 @@ def practice_order(annotator: Annotator, item: Item) -> str:
 # An attention check that is this much shorter than the items stands out by its length.
 _SHORTEST_SHARE = 0.4
 _QUOTED = re.compile(r"“([^“”]+)”|„([^„“”]+)[“”]|\"([^\"]+)\"|«([^«»]+)»|»([^«»]+)«|‘([^‘’]+)’")
+# In the languages of the pages.
 _BEGINS, _ENDS = (
-    re.compile(r"\b(begin|start|beginn|anfäng)"),
-    re.compile(r"\b(ends?\b|endet|aufhör)"),
+    re.compile(r"\b(begin|start|anfäng|empie[cz]|commenc|inizi|zaczyna|começ)|يبدأ|开头"),
+    re.compile(r"\b(ends?\b|endet|aufhör|termin|finisce|eindigt|kończy|acaba\b)|ينتهي|结尾"),
 )
 # If an instruction says what not to choose, the response without the quoted words is right.
 _FORBIDS = re.compile(
     r"\b(not|n[’']t|never)\s+(to\s+)?(choose|select|pick|take|mark|click)\b|\bwählen sie nicht\b"
+    r"|\bno elija\b|\bne choisissez pas\b|\bnon scelga\b|\bkies niet\b|\bnie wybieraj\b"
+    r"|\bnão escolha\b|لا تختر|不要选"
 )
 _SHOWN = 60
 
@@ -389,7 +392,7 @@ def ready_checks(study: Study) -> list[ReadyCheck]:
 def _as_long_as(check: dict[str, Any], length: float) -> ReadyCheck:
     """The first sentences of both responses, until they are as long as an item."""
     for number in range(1, len(check["right"]) + 1):
-        right, wrong = (" ".join(check[name][:number]) for name in ("right", "wrong"))
+        right, wrong = (check["between"].join(check[name][:number]) for name in ("right", "wrong"))
         if len(right) + len(wrong) >= length:
             break
     return ReadyCheck(check["question"], check["instruction"], right, wrong)

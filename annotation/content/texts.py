@@ -312,11 +312,15 @@ def template_for(study: Study, name: str) -> str:
 
 
 def ready_checks_text(study: Study) -> list[dict[str, Any]]:
-    """The ready-made attention checks, with their responses as lists of sentences."""
+    """The ready-made attention checks: responses are lists of sentences, with what is `between`."""
     ready = _texts_in(ready_language(study))
     whatever = ready["words"]["whatever_own" if study.asks_own_answers else "whatever"]
     return [
-        check | {"instruction": check["instruction"].format(whatever=whatever)}
+        check
+        | {
+            "instruction": check["instruction"].format(whatever=whatever),
+            "between": ready["words"]["between"],
+        }
         for check in ready["checks"]
     ]
 

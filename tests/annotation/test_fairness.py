@@ -135,7 +135,11 @@ def test_a_key_that_contradicts_the_quoted_words_is_shown_with_both_texts(
 
 @pytest.mark.parametrize(
     ("length", "language", "perspective"),
-    [(5, "en", "persona"), (100, "de", "own"), (400, "en", "own"), (900, "de", "persona")],
+    [
+        *((5, "en", "persona"), (100, "de", "own"), (400, "en", "own"), (900, "de", "persona")),
+        *((400, "es", "own"), (100, "fr", "persona"), (5, "it", "own"), (100, "nl", "persona")),
+        *((400, "pl", "own"), (100, "pt", "persona"), (5, "ar", "own"), (100, "zh-cn", "persona")),
+    ],
 )
 def test_two_ready_made_checks_are_fair_and_use_up_no_item(length, language, perspective):
     study = make_study(
