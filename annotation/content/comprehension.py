@@ -159,10 +159,15 @@ def _distressing() -> QuestionText:
             _("I close the page and lose my place"),
         ),
         1,
-        _(
-            "If an item distresses you, skip it under “Help”. That costs you nothing, neither pay "
-            "nor place."
-        ),
+        _how_to_skip(),
+    )
+
+
+def _how_to_skip() -> str:
+    """The page says this below any instructions."""
+    return _(
+        "If an item distresses you, skip it under “Help”. That costs you nothing, neither pay nor "
+        "place."
     )
 
 
@@ -478,9 +483,10 @@ def _short(text: str) -> str:
 
 def _unreadable_pointers(study: Study) -> Iterator[str]:
     """Questions that quote a sentence which the study's own instructions do not contain."""
-    own = _plain(study.instructions)
-    if not own:
+    if not study.instructions.strip():
         return
+    with translation.override(study.page_language):
+        own = _plain(f"{study.instructions} {_how_to_skip()}")
     for number, question in enumerate(questions_of(study), start=1):
         if _plain(question.pointer) not in own:
             yield (

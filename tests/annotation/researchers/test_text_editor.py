@@ -74,6 +74,16 @@ def test_a_ready_made_text_has_as_many_placeholders_and_lines_in_every_language(
         assert "{" not in text, language
 
 
+def test_amounts_of_a_ready_made_text_run_from_left_to_right_in_arabic():
+    english, arabic = (
+        template_for(Study(language=each, reward=450, currency="USD", minutes=20), "consent")
+        for each in ("en", "ar")
+    )
+
+    assert "\u2068$4.50\u2069 (\u2068$13.50\u2069" in arabic
+    assert "$4.50 ($13.50 per hour)" in english
+
+
 def test_a_ready_made_text_says_what_the_settings_know_and_asks_for_the_rest(study):
     asked = placeholders(template_for(study, "consent"))
     assert "name of the ethics board and approval number" in asked
