@@ -330,7 +330,7 @@ class Dataset:
     # Additions of rare designs, by their name in `inputs_hash`.
     extras: Mapping[str, Extra] = field(default_factory=dict)
     answers_are_sets: bool = False  # whether a tie says that either response could be right
-    # The language of the participants' pages, if nobody reviewed its translation.
+    # The language of the pages and of prompts to judges, if nobody reviewed its texts.
     unreviewed: str = ""
     people_are_fixed: bool = False  # whether the verdict is about these annotators only, as a panel
     ties: TiePolicy = "exclude"  # what a tied vote is, as `majority_vote` takes it

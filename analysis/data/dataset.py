@@ -153,6 +153,8 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     planned = plans.read(study, [item.key for item in items], at=at) if plans else PlanAndData()
     runs, probes, left_out = runs_of(study, position, items, then=then)
     people = people_by_state(study, then)
+    unread = unreviewed_language(study)
+    asked_in = {run.parameters.get("prompt_language") for run in runs}
     data = Dataset(
         study=_study_facts(study, planned.plan),
         items=items,
@@ -185,7 +187,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         set_aside_raters=aside_raters,
         set_aside=aside if aside is not None and len(aside) else None,
         answers_are_sets=study.offers_either,
-        unreviewed=unreviewed_language(study) if people else "",
+        unreviewed=unread if people or unread in asked_in else "",
     )
     if not view.is_empty:
         data = narrowed(data, view)

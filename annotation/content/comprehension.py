@@ -159,10 +159,15 @@ def _distressing() -> QuestionText:
             _("I close the page and lose my place"),
         ),
         1,
-        _(
-            "If an item distresses you, skip it under “Help”. That costs you nothing, neither pay "
-            "nor place."
-        ),
+        _how_to_skip(),
+    )
+
+
+def _how_to_skip() -> str:
+    """The page says this below any instructions."""
+    return _(
+        "If an item distresses you, skip it under “Help”. That costs you nothing, neither pay nor "
+        "place."
     )
 
 
@@ -359,13 +364,16 @@ def practice_order(annotator: Annotator, item: Item) -> str:
 # An attention check that is this much shorter than the items stands out by its length.
 _SHORTEST_SHARE = 0.4
 _QUOTED = re.compile(r"“([^“”]+)”|„([^„“”]+)[“”]|\"([^\"]+)\"|«([^«»]+)»|»([^«»]+)«|‘([^‘’]+)’")
+# In the languages of the pages.
 _BEGINS, _ENDS = (
-    re.compile(r"\b(begin|start|beginn|anfäng)"),
-    re.compile(r"\b(ends?\b|endet|aufhör)"),
+    re.compile(r"\b(begin|start|anfäng|empie[cz]|commenc|inizi|zaczyna|começ)|يبدأ|开头"),
+    re.compile(r"\b(ends?\b|endet|aufhör|termin|finisce|eindigt|kończy|acaba\b)|ينتهي|结尾"),
 )
 # If an instruction says what not to choose, the response without the quoted words is right.
 _FORBIDS = re.compile(
     r"\b(not|n[’']t|never)\s+(to\s+)?(choose|select|pick|take|mark|click)\b|\bwählen sie nicht\b"
+    r"|\bno elija\b|\bne choisissez pas\b|\bnon scelga\b|\bkies niet\b|\bnie wybieraj\b"
+    r"|\bnão escolha\b|لا تختر|不要选"
 )
 _SHOWN = 60
 
@@ -389,7 +397,7 @@ def ready_checks(study: Study) -> list[ReadyCheck]:
 def _as_long_as(check: dict[str, Any], length: float) -> ReadyCheck:
     """The first sentences of both responses, until they are as long as an item."""
     for number in range(1, len(check["right"]) + 1):
-        right, wrong = (" ".join(check[name][:number]) for name in ("right", "wrong"))
+        right, wrong = (check["between"].join(check[name][:number]) for name in ("right", "wrong"))
         if len(right) + len(wrong) >= length:
             break
     return ReadyCheck(check["question"], check["instruction"], right, wrong)
@@ -475,9 +483,10 @@ def _short(text: str) -> str:
 
 def _unreadable_pointers(study: Study) -> Iterator[str]:
     """Questions that quote a sentence which the study's own instructions do not contain."""
-    own = _plain(study.instructions)
-    if not own:
+    if not study.instructions.strip():
         return
+    with translation.override(study.page_language):
+        own = _plain(f"{study.instructions} {_how_to_skip()}")
     for number, question in enumerate(questions_of(study), start=1):
         if _plain(question.pointer) not in own:
             yield (

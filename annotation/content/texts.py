@@ -284,19 +284,20 @@ def ready_language(study: Study) -> str:
 
 def template_for(study: Study, name: str) -> str:
     """The ready-made text for a field, filled in from the study's settings."""
-    ready = _texts_in(ready_language(study))
+    language = ready_language(study)
+    ready = _texts_in(language)
     words = ready["words"]
     facts = {
         fact: getattr(study, fact) or unknown for fact, unknown in ready["unknown"].items()
     } | {
         "items": items_shown(study),
         "minutes": study.minutes,
-        "pay": _pay(study, words),
+        "pay": _pay(study, words, language),
         "identity": words["anonymous" if study.entry == Study.Entry.LINK else "by_id"],
     }
     if name == "consent":
         facts["certainty"] = words["asks_certainty"] if study.ask_certainty else ""
-        with translation.override(ready_language(study)):
+        with translation.override(language):
             facts["added"] = "".join(f" {sentence}" for sentence in consent_sentences(study))
     elif name == "instructions":
         own = "own_" if study.asks_own_answers else ""
@@ -312,11 +313,15 @@ def template_for(study: Study, name: str) -> str:
 
 
 def ready_checks_text(study: Study) -> list[dict[str, Any]]:
-    """The ready-made attention checks, with their responses as lists of sentences."""
+    """The ready-made attention checks: responses are lists of sentences, with what is `between`."""
     ready = _texts_in(ready_language(study))
     whatever = ready["words"]["whatever_own" if study.asks_own_answers else "whatever"]
     return [
-        check | {"instruction": check["instruction"].format(whatever=whatever)}
+        check
+        | {
+            "instruction": check["instruction"].format(whatever=whatever),
+            "between": ready["words"]["between"],
+        }
         for check in ready["checks"]
     ]
 
@@ -326,11 +331,14 @@ def ready_practice(study: Study) -> Path:
     return _FOLDER / f"practice.{ready_language(study)}.jsonl"
 
 
-def _pay(study: Study, words: Mapping[str, str]) -> str:
+def _pay(study: Study, words: Mapping[str, str], language: str) -> str:
     if not study.reward:
         return words["unpaid"]
-    amount = format_money(study.reward, study.currency)
-    hourly = format_money(study.reward * 60 / study.minutes, study.currency)
+    with translation.override(language):
+        amount, hourly = (
+            isolated(format_money(sum_of_money, study.currency))
+            for sum_of_money in (study.reward, study.reward * 60 / study.minutes)
+        )
     return words["paid"].format(amount=amount, hourly=hourly)
 
 

@@ -25,7 +25,7 @@ from annotation.seats.quotas import (
     seen_questions,
     set_about_questions,
 )
-from annotation.seats.ready_questions import NAMES, READY, value_for
+from annotation.seats.ready_questions import NAMES, READY, ready_question, value_for
 from annotation.services.admission import (
     ids_in,
     invite,
@@ -98,8 +98,11 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
         seen = request.POST.get("seen", now)
         rows = arranged(read_rows(request.POST, "question", _FIELDS, most=_MOST_QUESTIONS), action)
         if action == "add" or action.removeprefix("add-") in READY:
-            ready = READY.get(action.removeprefix("add-"))
-            rows.append(_row(ready) if ready else dict.fromkeys(_FIELDS, ""))
+            key = action.removeprefix("add-")
+            is_ready = key in READY
+            rows.append(
+                _row(ready_question(study, key)) if is_ready else dict.fromkeys(_FIELDS, "")
+            )
         if action == "save":
             try:
                 set_about_questions(
@@ -143,7 +146,7 @@ def _use(
     try:
         set_about_questions(
             study_id=study.pk,
-            questions=_read(study, [*rows, *(_row(READY[key]) for key in keys)]),
+            questions=_read(study, [*rows, *(_row(ready_question(study, key)) for key in keys)]),
             seen=seen,
             user=cast(User, request.user),
         )
@@ -180,7 +183,9 @@ def _read(study: Study, rows: Sequence[FormRow]) -> list[QuotaQuestion]:
             raise QuotaError(f"Question {number} has no usable name. Remove it and add it again.")
         if any(question.key == key for question in found):
             raise QuotaError(f"Question {number} occurs twice. Remove one of the two.")
-        known = {o["label"]: o["value"] for o in stored[key].options} if key in stored else {}
+        ready = ready_question(study, key).options if key in READY else {}
+        known = {label: value for value, label in ready.items()}
+        known |= {o["label"]: o["value"] for o in stored[key].options} if key in stored else {}
         values: dict[str, str] = {}
         for label in labels:
             values[known.get(label) or value_for(label, {*values, *known.values()})] = label

@@ -2,10 +2,14 @@
 
 from collections.abc import Collection
 
+from django.utils import translation
 from django.utils.text import slugify
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from annotation.models import DemographicQuestion
 from annotation.seats.quotas import QuotaQuestion
+from studies.models import Study
 
 
 def value_for(label: str, taken: Collection[str]) -> str:
@@ -26,23 +30,23 @@ def _ready(key: str, label: str, *options: str) -> QuotaQuestion:
 READY = {
     question.key: question
     for question in (
-        _ready("gender", "What is your gender?", "Woman", "Man", "Non-binary"),
-        _ready("age", "How old are you?", "18–29", "30–44", "45–59", "60 or older"),
+        _ready("gender", _("What is your gender?"), _("Woman"), _("Man"), _("Non-binary")),
+        _ready("age", _("How old are you?"), "18–29", "30–44", "45–59", _("60 or older")),
         _ready(
             "politics",
-            "Generally speaking, what do you consider yourself?",
-            "Democrat",
-            "Republican",
-            "Independent",
+            _("Generally speaking, what do you consider yourself?"),
+            _("Democrat"),
+            _("Republican"),
+            _("Independent"),
         ),
         _ready(
             "education",
-            "What is the highest level of education that you completed?",
-            "No formal education",
-            "Secondary school",
-            "Vocational training",
-            "Bachelor’s degree",
-            "Master’s degree or higher",
+            _("What is the highest level of education that you completed?"),
+            _("No formal education"),
+            _("Secondary school"),
+            _("Vocational training"),
+            _("Bachelor’s degree"),
+            _("Master’s degree or higher"),
         ),
     )
 }
@@ -52,3 +56,11 @@ NAMES = {
     "politics": "political affiliation",
     "education": "education",
 }
+
+
+def ready_question(study: Study, key: str) -> QuotaQuestion:
+    """A ready-made question in the language of a study; its values are the same in every one."""
+    ready = READY[key]
+    with translation.override(study.page_language):
+        options = {value: gettext(label) for value, label in ready.options.items()}
+        return QuotaQuestion(key, gettext(ready.label), options)

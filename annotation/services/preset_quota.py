@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from annotation.seats.capacity import shared_out
 from annotation.seats.quotas import Quota, set_quotas
-from annotation.seats.ready_questions import READY
+from annotation.seats.ready_questions import ready_question
 from studies.models import Study
 from studies.services.presets import StudyPreset
 
@@ -31,6 +31,6 @@ def balance_groups(study: Study, preset: StudyPreset) -> None:
     places = shared_out(planned_places(study), [Fraction(1)] * len(groups))
     set_quotas(
         study_id=study.pk,
-        questions=[READY[key] for key in preset.balanced],
+        questions=[ready_question(study, key) for key in preset.balanced],
         groups=[Quota(n, group) for n, group in zip(places, groups, strict=True)],
     )

@@ -1,8 +1,10 @@
 """What is asked for guidelines, and the texts that a wording gets in front of its own."""
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from judging.engine.messages import Messages, from_user, looks_like_refusal, without_thoughts
@@ -40,29 +42,10 @@ class LessonWords:
     fields: str
 
 
+_FILE = Path(__file__).with_name("words.toml")
 WORDS = {
-    "en": LessonWords(
-        examples="These are earlier cases, each with what was really chosen. Learn from them.",
-        case="[Case {n}]",
-        chose="Chosen: {letter}",
-        reason="Reason given: {reason}",
-        guidelines="Keep to these guidelines, which were learned from earlier mistakes:",
-        rules="Compared with what models expect, people choose:",
-        more="{rule}: more often",
-        less="{rule}: less often",
-        fields="Of what you know about the person, weigh this most: {fields}.",
-    ),
-    "de": LessonWords(
-        examples=("Dies sind frühere Fälle, jeweils mit der tatsächlichen Wahl. Lerne aus ihnen."),
-        case="[Fall {n}]",
-        chose="Gewählt: {letter}",
-        reason="Genannter Grund: {reason}",
-        guidelines="Halte dich an diese Leitlinien, die aus früheren Fehlern gelernt wurden:",
-        rules="Verglichen mit dem, was Modelle erwarten, wählen Menschen:",
-        more="{rule}: öfter",
-        less="{rule}: seltener",
-        fields="Gewichte von dem, was du über die Person weißt, dies am stärksten: {fields}.",
-    ),
+    language: LessonWords(**words)
+    for language, words in tomllib.loads(_FILE.read_text("utf-8")).items()
 }
 
 

@@ -267,8 +267,12 @@ class SecondQuestion(JudgingProtocol):
 
 
 # In every language of texts/.
-_WORDS = {"yes": ("Yes", "Ja"), "no": ("No", "Nein")}
-_REPLY = re.compile(r"(?:\[\[|\A)[\s*_`\"']*(Yes|Ja|No|Nein)\b", re.IGNORECASE)
+_WORDS = {
+    "yes": ("Yes", "Ja", "Sí", "Oui", "Sì", "Tak", "Sim", "نعم", "是"),
+    "no": ("No", "Nein", "Non", "Nee", "Nie", "Não", "لا", "否"),
+}
+_ANY = "|".join(word for words in _WORDS.values() for word in words)
+_REPLY = re.compile(rf"(?:\[\[|\A)[\s*_`\"']*({_ANY})\b", re.IGNORECASE)
 
 
 class PTrue(SecondQuestion):

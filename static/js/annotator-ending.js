@@ -28,10 +28,11 @@ const home = document.querySelector("[data-home]");
 const address = document.getElementById("return")?.href;
 const left = "thirdperson.returned";
 if (home && !document.hidden && sessionStorage.getItem(left) !== address) {
-  const said = home.querySelector("[data-text]");
-  let seconds = Number(home.dataset.home);
+  const said = home.querySelector("[data-texts]");
+  const texts = said.dataset.texts.split("\n");
+  let seconds = texts.length - 1;
   const show = () => {
-    said.textContent = said.dataset.text.replace("SECONDS", seconds);
+    said.textContent = texts[seconds];
   };
   const timer = setInterval(() => {
     seconds -= 1;

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import get_language_info
 
 from studies.personas import profile_for, profile_text
+from studies.texts.languages import SOURCE, language_of_texts
 from studies.texts.normalisation import digest
 from studies.texts.slots import HistoryWords, Profile, Slots, fill, media_mark, without_marks
 
@@ -41,8 +42,9 @@ def folder_of(language: str) -> Path:
 
 
 def base_of(language: str) -> str:
-    """A language without its region: `de` for `de-at`."""
-    return language.casefold().replace("_", "-").split("-")[0]
+    """The language of the texts for a code: `de` for `de-at`, `zh-hans` for `zh-cn`."""
+    texts = language_of_texts(language)
+    return texts if texts != SOURCE else language.casefold().replace("_", "-").split("-")[0]
 
 
 def is_prompt_language(language: str) -> bool:

@@ -1,5 +1,8 @@
-"""Whether somebody reviewed the translation that participants of a study read."""
+"""Whether somebody reviewed the translation that participants and judges of a study read."""
 
+from pathlib import Path
+
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils.translation import to_locale
 
@@ -12,16 +15,31 @@ from studies.texts.normalisation import digest
 
 # The source, and what the product's own people reviewed for every study.
 REVIEWED = frozenset({"en", "de"})
+# What a study's texts and its judges' prompts begin with, next to the catalogues.
+WORDING = (
+    "annotation/content/ready_texts/{language}.toml",
+    "annotation/content/ready_texts/practice.{language}.jsonl",
+    "studies/prompts/{language}/*",
+    "judging/*/texts/{language}.toml",
+)
 # The log event. Logs of existing studies contain this text; do not change it.
 TRANSLATION_REVIEWED = "translation reviewed"
 
 
 def texts_hash(language: str) -> str:
     """SHA-256 of a language's texts, those of extras included, so that a review is of these."""
-    locale = to_locale(language)
-    own = (folder / locale / "LC_MESSAGES/django.po" for folder in folders("locale"))
-    files = [catalogue_file(language), *sorted(own)]
+    files = [catalogue_file(language), *_other_files(language)]
     return digest([path.read_text("utf-8") for path in files if path.is_file()])
+
+
+def _other_files(language: str) -> list[Path]:
+    """The catalogues of extras, the ready-made texts, and the prompts to judges."""
+    catalogue = Path(to_locale(language), "LC_MESSAGES/django.po")
+    files = sorted(folder / catalogue for folder in folders("locale"))
+    files += sorted(folder / f"{language}.toml" for folder in folders("texts"))
+    for pattern in WORDING:
+        files += sorted(settings.BASE_DIR.glob(pattern.format(language=language)))
+    return files
 
 
 def reviews(study: Study) -> dict[str, StudyLog]:

@@ -1,15 +1,25 @@
-"""Catalogues of translations, and everything that is wrong with one."""
+"""Catalogues of translations and files of texts, and everything that is wrong with one."""
 
 import ast
 import gettext
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # What a program or a browser reads, and no translator may change.
-_SLOT = re.compile(r"%\(\w+\)s|\{\w+\}|</?\w+[^>]*>|\bSECONDS\b")
+_SLOT = re.compile(r"%\(\w+\)s|\{\w+\}|</?\w+[^>]*>")
+# The same in a file of texts: slots of prompts, what judges reply, and the layout of Markdown.
+_MARK = re.compile(
+    r"\{\{ \w+ \}\}|\{\w+\}|<\w+>|\[\[[A-Z0-9]\]\]|\[\[|\[RESULT\]"
+    r"|^(?:##|- \[ \]|-) |\n$",
+    re.MULTILINE,
+)
+# A translation may need this much more room than the English text.
+_LONGER, _MORE = 1.6, 40
+# A shorter text may be the same in two languages.
+_SAME = 25
 # A button of a phone has room for this much more than the English text needs.
 _TIMES, _LETTERS = 1.6, 12
 _NUMBERS = range(1001)
@@ -117,3 +127,32 @@ def _keeps_slots(form: str, text: str, plural: str, numbers: list[int]) -> bool:
 
 def _slots(text: str) -> Counter[str]:
     return Counter(_SLOT.findall(text))
+
+
+def faults_of_texts(texts: Mapping[str, Any], english: Mapping[str, Any]) -> list[str]:
+    """What a translator has to correct in a file of texts, by the place of each text."""
+    own, original = dict(_flat(texts)), dict(_flat(english))
+    faults = [f"{place}: missing" for place in original.keys() - own.keys()]
+    faults += [f"{place}: not in the English file" for place in own.keys() - original.keys()]
+    for place in original.keys() & own.keys():
+        text, source = own[place], original[place]
+        most = round(_LONGER * len(source) + _MORE)
+        if bool(text.strip()) != bool(source.strip()):
+            faults.append(f"{place}: not translated")
+        elif Counter(_MARK.findall(text)) != Counter(_MARK.findall(source)):
+            faults.append(f"{place}: slots, brackets or layout are not those of the original")
+        elif text == source and len(text) > _SAME:
+            faults.append(f"{place}: still in English")
+        elif len(text) > most:
+            faults.append(f"{place}: {len(text)} characters, there is room for {most}")
+    return sorted(faults)
+
+
+def _flat(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a nested table or list, with its place."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping | list):
+        parts = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for name, part in parts:
+            yield from _flat(part, f"{place}.{name}".strip("."))

@@ -2,7 +2,9 @@
 
 import ast
 import gettext
+import json
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,11 +17,18 @@ from django.utils import translation
 from django.utils.translation import to_locale
 from django.utils.translation.template import templatize
 
-from annotation.content.texts import FOR_TRANSLATORS
+from annotation.content.comprehension import set_questions, standard_questions, unfair_checks
+from annotation.content.texts import FOR_TRANSLATORS, template_for
 from studies.models import Task
 from studies.pages.settings_views import TRANSLATED
 from studies.prompts import BANDS, SETTINGS, wording
-from tests.annotation.catalogues import faults_of, read_catalogue, texts_of_controls
+from tests.annotation.catalogues import (
+    faults_of,
+    faults_of_texts,
+    read_catalogue,
+    texts_of_controls,
+)
+from tests.factories import make_study
 
 ROOT = Path(settings.BASE_DIR)
 _FILES = "locale/*/LC_MESSAGES/django.po"
@@ -147,7 +156,6 @@ _MINUTES = '"%(n)s minute"\nmsgid_plural "%(n)s minutes"\n'
             'msgid "<a href=x>To</a>"\nmsgstr "<a href=y>An</a>"',
             "“<a href=x>To</a>”: slots or tags",
         ),
-        ('msgid "In SECONDS"\nmsgstr "In SEKUNDEN"', "“In SECONDS”: slots or tags"),
         (f'msgid {_MINUTES}msgstr[0] "%(n)s Minute"\nmsgstr[1] "%(n)s Minuten"', ""),
         (f'msgid {_MINUTES}msgstr[0] "eine Minute"\nmsgstr[1] "%(n)s Minuten"', ""),
         (
@@ -204,3 +212,82 @@ def test_the_words_of_the_prompts_are_translated_on_the_page():
     assert set(FOR_TRANSLATORS) == questions | levels
     with translation.override("de"):
         assert [text for text in FOR_TRANSLATORS if translation.gettext(text) == text] == []
+
+
+READY = ROOT / "annotation/content/ready_texts"
+# Ready-made texts, and what prompts to judges consist of, a file for each language.
+FOLDERS = [
+    READY,
+    ROOT / "judging/protocols/texts",
+    ROOT / "judging/bias/texts",
+    *sorted(ROOT.glob("extras/*/texts")),
+]
+LANGUAGES = [code for code, _ in TRANSLATED]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_nothing_is_wrong_with_a_file_of_texts(folder, language):
+    english, own = (
+        tomllib.loads((folder / f"{code}.toml").read_text("utf-8")) for code in ("en", language)
+    )
+
+    faults = faults_of_texts(own, english) if language != "en" else []
+
+    assert not faults, "\n".join([language, *faults])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_ready_made_practice_items_are_translated(language):
+    english, own = (
+        [
+            json.loads(line)
+            for line in (READY / f"practice.{code}.jsonl").read_text("utf-8").splitlines()
+        ]
+        for code in ("en", language)
+    )
+
+    assert [item["language"] for item in own] == [language] * 2
+    assert [item["first_person"] for item in own] == [item["first_person"] for item in english]
+    assert language == "en" or faults_of_texts({"items": own}, {"items": english}) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("facts", [{}, {"perspective": "own"}])
+@pytest.mark.parametrize("tie", ["", "difference", "either"])
+@pytest.mark.django_db
+def test_ready_made_texts_say_what_the_pages_say(language, facts, tie):
+    """Buttons are quoted as they are called, and comprehension questions find their sentence."""
+    meaning = {"tie_meaning": tie} if tie else {}
+    study = make_study(language=language, allow_tie=bool(tie), **facts, **meaning)
+    study.instructions = template_for(study, "instructions")
+    study.save()
+    set_questions(study_id=study.pk, questions=standard_questions(study))
+
+    with translation.override(language):
+        withdraw = translation.gettext("Withdraw")
+
+    assert withdraw in template_for(study, "consent")
+    assert unfair_checks(study) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("## Zweck\n{pay} [[Betrag]]", ""),
+        ("", "a: not translated"),
+        ("## Zweck\n{pai} [[Betrag]]", "a: slots, brackets or layout"),
+        ("## Zweck\n{pay} Betrag", "a: slots, brackets or layout"),
+        ("Zweck\n{pay} [[Betrag]]", "a: slots, brackets or layout"),
+        ("## Purpose\n{pay} [[the amount]]", "a: still in English"),
+        (f"## Zweck\n{{pay}} [[{'B' * 80}]]", "a: 99 characters, there is room for 90"),
+    ],
+)
+def test_each_kind_of_fault_in_a_file_of_texts_is_named(text, fault):
+    english = {"a": "## Purpose\n{pay} [[the amount]]"}
+
+    faults = faults_of_texts({"a": text}, english)
+
+    assert len(faults) == bool(fault)
+    assert "".join(faults).startswith(fault)
+    assert faults_of_texts({"b": "x"}, english) == ["a: missing", "b: not in the English file"]

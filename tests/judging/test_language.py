@@ -1,5 +1,6 @@
 """Judges are asked in the study's language, or in another one that was chosen and is named."""
 
+import re
 from io import StringIO
 
 import pytest
@@ -9,12 +10,14 @@ from django.utils import translation
 
 from analysis.report.words import language_limit
 from judging.catalog.connection_test import run_connection_test
+from judging.errors import ConflictingValue
 from judging.models import Judge, JudgeRun
 from judging.prompts.asking import Asking
 from judging.protocols.framings import framings
-from judging.protocols.registry import protocols
+from judging.protocols.registry import protocol, protocols
 from judging.protocols.texts import languages
 from judging.runs.campaigns import CampaignPlan, start_campaign
+from judging.runs.spec import language_for
 from studies.models import Item, Study, Task
 from studies.prompts import (
     BANDS,
@@ -73,7 +76,7 @@ def test_the_connection_test_and_the_preview_ask_in_the_same_language(study):
 
     assert run_connection_test(judge, study).prompt.startswith("Unten steht das Profil")
     assert build_prompt(item, setting="standard", shown_first="r1").startswith("Unten steht")
-    item.study.language = "fr"
+    item.study.language = "sv"
     assert build_prompt(item, setting="standard", shown_first="r1").startswith("Below is")
 
 
@@ -101,15 +104,15 @@ def test_the_commands_say_so_before_anything_is_asked(study, tmp_path, monkeypat
 
 
 def test_a_missing_translation_is_refused_and_not_replaced(study, tmp_path):
-    Study.objects.update(language="fr")
+    Study.objects.update(language="sv")
     plan = tmp_path / "plan.toml"
     plan.write_text('name = "C"\njudges = ["one"]\n')
 
     with pytest.raises(
-        CommandError, match="--language: this study is in French, which has no prompts"
+        CommandError, match="--language: this study is in Swedish, which has no prompts"
     ):
         call_command("judge", "s", "--judge", "one")
-    with pytest.raises(CommandError, match=r"language: this study is in French.* one of: en, de"):
+    with pytest.raises(CommandError, match=r"language: this study is in Swedish.* one of: en, ar"):
         call_command("campaign", "s", str(plan), stdout=StringIO())
     with pytest.raises(CommandError, match="there are no prompts in “xx”"):
         call_command("judge", "s", "--judge", "one", "--language", "xx")
@@ -119,7 +122,7 @@ def test_a_missing_translation_is_refused_and_not_replaced(study, tmp_path):
 
 
 def test_the_form_wants_a_language_where_there_is_no_translation(study):
-    Study.objects.update(language="fr")
+    Study.objects.update(language="sv")
     client, url = sign_in(study), reverse("judging:new", args=["s"])
     chosen: dict[str, str | list[str]] = {"name": "C", "judges": ["one"], "features": ["all"]}
     chosen["settings"] = ["standard"]
@@ -159,8 +162,8 @@ def test_a_translation_has_every_text_with_the_same_slots(language):
                 english = wording(task, setting, persona=persona).template
                 assert names_in(own) == names_in(english)
     assert language in languages()
-    for protocol in protocols():
-        translated, original = protocol.texts(language), protocol.texts("en")
+    for asked in protocols():
+        translated, original = asked.texts(language), asked.texts("en")
         for ours, theirs in zip(
             (translated.prompt, translated.prompt_without_persona, translated.follow_up),
             (original.prompt, original.prompt_without_persona, original.follow_up),
@@ -172,6 +175,27 @@ def test_a_translation_has_every_text_with_the_same_slots(language):
         assert len(translated.levels) == len(original.levels)
     for framing in framings().values():
         assert framing.languages is None or language in framing.languages
+
+
+@pytest.mark.parametrize("language", prompt_languages())
+def test_the_words_that_a_prompt_asks_for_are_read(language):
+    sure, levels = protocol("p-true"), protocol("levels")
+    yes, no = re.findall(r"\[\[(\w+)\]\]", sure.texts(language).follow_up)
+
+    said = [sure.read(f"[[{word}]]", earlier=("[[A]]",)).details["says"] for word in (yes, no)]
+    stated = [levels.read(f"[[B]] [[{name}]]").certainty for name in levels.texts(language).levels]
+
+    assert said == ["yes", "no"]
+    assert stated == [10, 30, 50, 70, 90]
+
+
+def test_a_study_in_chinese_is_asked_in_the_script_that_it_is_read_in(study):
+    for code, language in (("zh-cn", "zh-hans"), ("zh", "zh-hans"), ("pt-br", "pt")):
+        study.language = code
+        assert language_for(study, "") == language
+    study.language = "zh-tw"
+    with pytest.raises(ConflictingValue, match="has no prompts"):
+        language_for(study, "")
 
 
 @pytest.mark.parametrize("language", prompt_languages())

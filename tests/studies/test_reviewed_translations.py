@@ -96,6 +96,30 @@ def test_a_change_of_an_extras_texts_counts_too(study, monkeypatch, tmp_path):
     assert texts_hash("it") != before
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "annotation/content/ready_texts/it.toml",
+        "annotation/content/ready_texts/practice.it.jsonl",
+        "studies/prompts/it/bands.txt",
+        "judging/protocols/texts/it.toml",
+    ],
+)
+def test_ready_made_texts_and_prompts_count_too(name, tmp_path, settings):
+    before = texts_hash("it")
+    for pattern in translations.WORDING:
+        for old in settings.BASE_DIR.glob(pattern.format(language="it")):
+            new = tmp_path / old.relative_to(settings.BASE_DIR)
+            new.parent.mkdir(parents=True, exist_ok=True)
+            new.write_bytes(old.read_bytes())
+    settings.BASE_DIR = tmp_path
+    assert texts_hash("it") == before
+
+    (tmp_path / name).write_text("Nuovo", "utf-8")
+
+    assert texts_hash("it") != before
+
+
 def test_a_review_is_of_the_texts_that_were_read(study):
     page = (
         sign_in(study)

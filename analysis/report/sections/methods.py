@@ -235,7 +235,7 @@ def _of_items(report: ReportJson) -> Text:
         unread=NOTHING
         if not unread
         else clause(
-            " (nobody had reviewed the translation of the pages into “{name}”)", name=Name(unread)
+            " (nobody had reviewed the translation of the texts into “{name}”)", name=Name(unread)
         ),
         texts=clause("; language of the items: {names}", names=Name(", ".join(texts)))
         if texts

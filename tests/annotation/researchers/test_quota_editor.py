@@ -263,6 +263,23 @@ def test_questions_are_added_moved_removed_and_saved_without_a_script(editor, st
     ]
 
 
+@pytest.mark.parametrize(
+    ("language", "woman"), [("en", "Woman"), ("pl", "Kobieta"), ("ar", "امرأة")]
+)
+def test_a_ready_made_question_is_in_the_language_of_the_study_with_the_same_values(
+    editor, study, language, woman
+):
+    set_quotas(study_id=study.pk, questions=[], groups=[])
+    type(study).objects.update(language=language)
+
+    editor.post(QUESTIONS, {"question-rows": "0", "do": "use-gender,education"})
+
+    gender, education = study.demographic_questions.all()
+    assert gender.options[0] == {"value": "woman", "label": woman}
+    assert [option["value"] for option in gender.options] == ["woman", "man", "non_binary"]
+    assert education.options[0]["value"] == "no_formal_education"
+
+
 def test_an_option_keeps_its_value_when_others_change(editor, study):
     set_quotas(
         study_id=study.pk,

@@ -12,6 +12,7 @@ from annotation.content.texts import (
 from annotation.models import Annotator
 from annotation.researchers.opening_checks import opening_checks, study_checks
 from studies.models import Study
+from studies.pages.settings_views import TRANSLATED
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_study, sign_in
 
@@ -64,11 +65,23 @@ def test_the_ready_made_consent_names_what_ethics_boards_ask_for(language, named
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("facts", [{}, FACTS, {"allow_tie": True, "ask_certainty": False}])
 def test_a_ready_made_text_has_as_many_placeholders_and_lines_in_every_language(name, facts):
-    english, german = (template_for(Study(language=each, **facts), name) for each in ("en", "de"))
+    english = template_for(Study(language="en", **facts), name)
 
-    assert len(placeholders(english)) == len(placeholders(german))
-    assert len(english.splitlines()) == len(german.splitlines())
-    assert "{" not in english + german
+    for language, _ in TRANSLATED:
+        text = template_for(Study(language=language, **facts), name)
+        assert len(placeholders(text)) == len(placeholders(english)), language
+        assert len(text.splitlines()) == len(english.splitlines()), language
+        assert "{" not in text, language
+
+
+def test_amounts_of_a_ready_made_text_run_from_left_to_right_in_arabic():
+    english, arabic = (
+        template_for(Study(language=each, reward=450, currency="USD", minutes=20), "consent")
+        for each in ("en", "ar")
+    )
+
+    assert "\u2068$4.50\u2069 (\u2068$13.50\u2069" in arabic
+    assert "$4.50 ($13.50 per hour)" in english
 
 
 def test_a_ready_made_text_says_what_the_settings_know_and_asks_for_the_rest(study):

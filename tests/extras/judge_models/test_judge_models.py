@@ -8,6 +8,7 @@ import pytest
 from judging.errors import ConflictingValue
 from judging.protocols.registry import protocol
 from judging.wordings import save_wording
+from studies.prompts import prompt_languages
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import LlmServer, completion
@@ -173,12 +174,12 @@ def test_a_german_study_asks_judge_models_in_german_with_the_marks_of_their_form
     }
     asked = protocol(name)
 
-    assert asked.languages == ("en", "de")
+    assert set(asked.languages) == set(prompt_languages())
     prompt = asked.texts("de").prompt
     assert marks[name] in prompt
     assert "[Antwort" in prompt
     assert "Response A" not in prompt
-    assert asked.texts("fr").prompt == ""
+    assert asked.texts("sv").prompt == ""
 
 
 def says(name: str, preferred: int) -> str:
