@@ -1,4 +1,4 @@
-"""Pictures and sounds as files, for members of the study and for participants who get them."""
+"""Pictures, sounds and films as files, for members of the study and participants who get them."""
 
 import re
 
@@ -12,7 +12,7 @@ from annotation.participants.access import find_annotator, may_preview
 from annotation.participants.added_steps import AGAIN
 from annotation.seats.flow import step_of
 from extras.media.models import MediaFile
-from extras.media.storage import open_file
+from extras.media.storage import open_file, sums_of
 from studies.media import ENDINGS
 from studies.models import Item, Study
 from studies.selectors import get_study
@@ -20,6 +20,9 @@ from studies.selectors import get_study
 # Browsers may keep it for an hour, proxies may not; its content never changes.
 _KEPT = "private, max-age=3600, immutable"
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+# The most bytes of an answer to a player, which then asks for more. A film of 50 MB would fill the
+# web server's memory, and a paused player keep its thread.
+_MOST_OF_A_RANGE = 8 * 1024**2
 # A file that is opened directly runs nothing and loads nothing.
 _POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
 
@@ -27,7 +30,7 @@ _POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsa
 @require_safe
 @login_required
 def to_members(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
-    """Send a picture or sound of the study's items to its members."""
+    """Send a picture, sound or film of the study's items to its members."""
     return _send(request, get_study(request.user, slug), sha256)
 
 
@@ -37,7 +40,7 @@ _STEPS = ("practice", "task", "feedback")
 
 @require_safe
 def to_participants(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
-    """Send a picture or sound to a participant who was given its item, or to the preview."""
+    """Send a file to a participant who was given its item, or to the preview."""
     study = get_object_or_404(Study, slug=slug)
     annotator = find_annotator(request, slug)
     may_see = annotator is not None and _was_given(annotator, sha256)
@@ -55,10 +58,9 @@ def _was_given(annotator: Annotator, sha256: str) -> bool:
         item_sets.append(practice)
     whole = annotator.study.shows_whole_sets
     return any(
-        medium["sha256"] == sha256
+        sha256 in sums_of(item.all_media if whole else item.shown_media)
         for items in item_sets
         for item in items.only("media", "r1", "r2", "option_set")
-        for medium in (item.all_media if whole else item.shown_media)
     )
 
 
@@ -104,4 +106,4 @@ def _bounds(wanted: re.Match[str], size: int) -> tuple[int, int]:
     if not start:  # the last bytes
         return (max(0, size - int(end)), size - 1) if end and int(end) else (1, 0)
     last = min(int(end), size - 1) if end else size - 1
-    return int(start), last
+    return int(start), min(last, int(start) + _MOST_OF_A_RANGE - 1)
