@@ -2,6 +2,7 @@
 
 import json
 from io import StringIO
+from itertools import pairwise
 
 import pytest
 from django.core.management import call_command
@@ -187,7 +188,7 @@ class TestJudges:
         names = [n for n, part in enumerate(parts) if isinstance(part, str)]
         assert parts[0].endswith("[Film 1: frames of it, in the order of time]")
         assert parts[names[1]].endswith("[Film 2: frames of it, in the order of time]")
-        assert [b - a - 1 for a, b in zip(names, names[1:], strict=False)] == [8, 8]
+        assert [b - a - 1 for a, b in pairwise(names)] == [8, 8]
         for start_of, kind in zip(names, ("mp4", "webm"), strict=False):
             files = [MediaFile.objects.get(sha256=frame["sha256"]) for frame in frames(kind)]
             sent = [data for _, data in parts[start_of + 1 : start_of + 9]]
