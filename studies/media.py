@@ -5,7 +5,7 @@ Items name files by checksum. Without such an extra, an item that names one is r
 """
 
 import zipfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
@@ -13,6 +13,8 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from studies.extra import Kind
 
 if TYPE_CHECKING:  # Readers of files reach neither Django nor a model.
+    from django.http import HttpRequest, HttpResponseBase
+
     from studies.file_storage.storage import Stored
     from studies.models import Study
 
@@ -52,13 +54,21 @@ class NoMedia:
 
 @dataclass(frozen=True)
 class ShownMedia:
-    """Pictures, sounds and films on a page of a study, for members or for participants."""
+    """Pictures, sounds and films on a page of a study."""
 
     media: Collection[Mapping[str, Any]]
     slug: str
     # The language of their descriptions, if it is not that of the page.
     lang: str
     to_participants: bool
+    # The address of a file by its checksum, on pages of somebody else, such as an expert.
+    address: Callable[[str], str] | None = None
+
+
+def _no_file(request: "HttpRequest", study: "Study", sha256: str) -> "HttpResponseBase":
+    from django.http import Http404
+
+    raise Http404
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +100,8 @@ class MediaKeeper:
     of_films: str = ""
     # Safe in templates.
     html: Callable[[ShownMedia], str] = lambda shown: ""
+    # A file of the study with this checksum; who may see it was checked before.
+    send: "Callable[[HttpRequest, Study, str], HttpResponseBase]" = _no_file
 
 
 _KEEPERS: Kind[MediaKeeper] = Kind("files", "media")
@@ -115,11 +127,20 @@ def media_html(
     lang: str = "",
     *,
     to_participants: bool = False,
+    address: Callable[[str], str] | None = None,
 ) -> str:
     """HTML of the pictures, sounds and films of a response or question; see `ShownMedia`."""
     if not media:
         return ""
-    return keeper().html(ShownMedia(media, slug, lang, to_participants))
+    return keeper().html(ShownMedia(media, slug, lang, to_participants, address))
+
+
+def sums_of(media: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The checksums of the files that an item shows, with those of captions."""
+    for medium in media:
+        yield medium["sha256"]
+        if captions := medium.get("captions"):
+            yield captions["sha256"]
 
 
 FOLDER = "media"  # in an export

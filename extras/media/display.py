@@ -36,6 +36,8 @@ def _file(medium: Mapping[str, Any], group: ShownMedia) -> dict[str, Any]:
 
 
 def _url(sha256: str, group: ShownMedia) -> str:
+    if group.address is not None:
+        return group.address(sha256)
     if group.to_participants:
         return address("shown_media:file", group.slug, sha256)
     return reverse("media:file", args=[group.slug, sha256])

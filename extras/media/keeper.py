@@ -29,4 +29,5 @@ KEEPER = MediaKeeper(
     frames=_from("storage:frames_of"),
     of_films=OF_FILMS,
     html=_from("display:html"),
+    send=_from("views:send"),
 )

@@ -1,6 +1,6 @@
 """The files of a study's pictures, sounds and films."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
 from typing import IO, Any
 
@@ -9,7 +9,7 @@ from django.db import transaction
 from extras.media.delivered import Delivered
 from extras.media.models import MediaFile
 from studies.file_storage.storage import Stored
-from studies.media import CAPTIONS, ENDINGS, BadMedia, file_name
+from studies.media import CAPTIONS, ENDINGS, BadMedia, file_name, sums_of
 from studies.models import Item, Study
 from studies.services.extras import turn_on
 
@@ -55,14 +55,6 @@ def copy(study: Study, to: Study) -> None:
         own = MediaFile(study=to, **file.facts, frames=file.frames)
         folder_of(file).copy_to(folder_of(own))
         own.save()
-
-
-def sums_of(media: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The checksums of files that an item shows, with those of captions."""
-    for medium in media:
-        yield medium["sha256"]
-        if captions := medium.get("captions"):
-            yield captions["sha256"]
 
 
 def forget_unused(study: Study) -> None:

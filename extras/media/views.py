@@ -12,8 +12,8 @@ from annotation.participants.access import find_annotator, may_preview
 from annotation.participants.added_steps import AGAIN
 from annotation.seats.flow import step_of
 from extras.media.models import MediaFile
-from extras.media.storage import open_file, sums_of
-from studies.media import ENDINGS
+from extras.media.storage import open_file
+from studies.media import ENDINGS, sums_of
 from studies.models import Item, Study
 from studies.selectors import get_study
 
@@ -31,7 +31,7 @@ _POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsa
 @login_required
 def to_members(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
     """Send a picture, sound or film of the study's items to its members."""
-    return _send(request, get_study(request.user, slug), sha256)
+    return send(request, get_study(request.user, slug), sha256)
 
 
 # The steps at which items are shown.
@@ -46,7 +46,7 @@ def to_participants(request: HttpRequest, slug: str, sha256: str) -> HttpRespons
     may_see = annotator is not None and _was_given(annotator, sha256)
     if not (may_see or may_preview(request, study)):
         raise Http404
-    return _send(request, study, sha256)
+    return send(request, study, sha256)
 
 
 def _was_given(annotator: Annotator, sha256: str) -> bool:
@@ -64,7 +64,7 @@ def _was_given(annotator: Annotator, sha256: str) -> bool:
     )
 
 
-def _send(request: HttpRequest, study: Study, sha256: str) -> HttpResponseBase:
+def send(request: HttpRequest, study: Study, sha256: str) -> HttpResponseBase:
     """Send a file of a study, whole or in part, because players ask for parts; otherwise 404."""
     file = MediaFile.objects.filter(study=study, sha256=sha256).first()
     if file is None:

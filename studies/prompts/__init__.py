@@ -111,10 +111,12 @@ class MediaMarks:
 
 @cache
 def _words_in(language: str) -> dict[str, str]:
-    path = folder_of(language) / _FILE
-    if not path.is_file():
-        path = folder_of(PROMPT_LANGUAGE) / _FILE
-    return tomllib.loads(path.read_text("utf-8"))
+    """What a prompt calls each kind of file, in English where a language has no word."""
+    words: dict[str, str] = {}
+    for folder in (folder_of(PROMPT_LANGUAGE), folder_of(language)):
+        if (path := folder / _FILE).is_file():
+            words |= tomllib.loads(path.read_text("utf-8"))
+    return words
 
 
 SETTINGS = ("standard", "certainty", "tie")
