@@ -1,10 +1,11 @@
-"""Pictures and sounds of items: what the core asks of the extra that reads, keeps and shows them.
+"""Pictures, sounds and films of items: what the core asks of the extra that reads, keeps and shows
+them.
 
 Items name files by checksum. Without such an extra, an item that names one is refused.
 """
 
 import zipfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
@@ -12,6 +13,8 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from studies.extra import Kind
 
 if TYPE_CHECKING:  # Readers of files reach neither Django nor a model.
+    from django.http import HttpRequest, HttpResponseBase
+
     from studies.file_storage.storage import Stored
     from studies.models import Study
 
@@ -25,7 +28,7 @@ class BadMedia(Exception):
 
 
 class Media(Protocol):
-    """Finds pictures and sounds by name."""
+    """Finds pictures, sounds and films by name."""
 
     def facts(self, name: str) -> Mapping[str, Any]:
         """The facts that an item stores about a file. Raises `BadMedia` if missing or refused."""
@@ -51,18 +54,26 @@ class NoMedia:
 
 @dataclass(frozen=True)
 class ShownMedia:
-    """Pictures and sounds on a page of a study, for members or for participants."""
+    """Pictures, sounds and films on a page of a study."""
 
     media: Collection[Mapping[str, Any]]
     slug: str
     # The language of their descriptions, if it is not that of the page.
     lang: str
     to_participants: bool
+    # The address of a file by its checksum, on pages of somebody else, such as an expert.
+    address: Callable[[str], str] | None = None
+
+
+def _no_file(request: "HttpRequest", study: "Study", sha256: str) -> "HttpResponseBase":
+    from django.http import Http404
+
+    raise Http404
 
 
 @dataclass(frozen=True, kw_only=True)
 class MediaKeeper:
-    """What an extra does with pictures and sounds; by default, for an installation without any."""
+    """What an extra does with these files; by default, for an installation without any."""
 
     # Of a folder, or of a zip by their names in a folder of it, which has the file of items.
     in_folder: Callable[[Path], DeliveredMedia] = lambda folder: NoMedia()
@@ -79,10 +90,18 @@ class MediaKeeper:
     files: "Callable[[Study], Mapping[str, Callable[[], IO[bytes]]]]" = lambda study: {}
     # The files of a study, given by its id, with these checksums.
     named: "Callable[[int, Collection[str]], Mapping[str, Stored]]" = lambda study_id, sums: {}
-    # The media types of a study's files, in order.
+    # The media types of the files that a study's items show, in order.
     types: "Callable[[Study], list[str]]" = lambda study: []
+    # The frames that judges get of the films with these checksums, in the order of time.
+    frames: Callable[[int, Collection[str]], Mapping[str, Sequence[Mapping[str, Any]]]] = (
+        lambda study_id, sums: {}
+    )
+    # What judges get of every film, in words.
+    of_films: str = ""
     # Safe in templates.
     html: Callable[[ShownMedia], str] = lambda shown: ""
+    # A file of the study with this checksum; who may see it was checked before.
+    send: "Callable[[HttpRequest, Study, str], HttpResponseBase]" = _no_file
 
 
 _KEEPERS: Kind[MediaKeeper] = Kind("files", "media")
@@ -108,14 +127,25 @@ def media_html(
     lang: str = "",
     *,
     to_participants: bool = False,
+    address: Callable[[str], str] | None = None,
 ) -> str:
-    """HTML of the pictures and sounds of a response or question; see `ShownMedia`."""
+    """HTML of the pictures, sounds and films of a response or question; see `ShownMedia`."""
     if not media:
         return ""
-    return keeper().html(ShownMedia(media, slug, lang, to_participants))
+    return keeper().html(ShownMedia(media, slug, lang, to_participants, address))
+
+
+def sums_of(media: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The checksums of the files that an item shows, with those of captions."""
+    for medium in media:
+        yield medium["sha256"]
+        if captions := medium.get("captions"):
+            yield captions["sha256"]
 
 
 FOLDER = "media"  # in an export
+CAPTIONS = "text/vtt"
+FRAME_TYPE = "image/jpeg"  # of films, for judges
 # The ending of a file in an export, by its media type.
 ENDINGS = {
     "image/png": "png",
@@ -125,8 +155,21 @@ ENDINGS = {
     "audio/ogg": "ogg",
     "audio/wav": "wav",
     "audio/mp4": "m4a",
+    "video/mp4": "mp4",
+    "video/webm": "webm",
+    CAPTIONS: "vtt",
 }
 _OWN = ("description", "no_description")
+_FACTS = ("sha256", "type", "size", "width", "height", "seconds", "has_sound")
+
+
+def is_film(kind: str) -> bool:
+    return kind.startswith("video/")
+
+
+def facts_of_file(file: Any) -> dict[str, Any]:
+    """The facts that an item stores about a file: those that its kind has."""
+    return {name: value for name in _FACTS if (value := getattr(file, name)) is not None}
 
 
 def file_name(sha256: str, kind: str) -> str:
@@ -135,10 +178,15 @@ def file_name(sha256: str, kind: str) -> str:
 
 
 def as_given(media: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stored pictures and sounds as the item format names them."""
+    """Stored pictures, sounds and films as the item format names them."""
     return [
         {"file": file_name(medium["sha256"], medium["type"])}
         | {name: medium[name] for name in _OWN if medium.get(name)}
+        | (
+            {"captions": file_name(captions["sha256"], captions["type"])}
+            if (captions := medium.get("captions"))
+            else {}
+        )
         for medium in media
     ]
 

@@ -32,7 +32,7 @@ from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import stored_words, tasks_of
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
-from judging.runs.request_conditions import Reported, conditions_of
+from judging.runs.request_conditions import FILMS, Reported, conditions_of
 from judging.worker.budgets import REMOVED
 from studies.models import Item as ItemRow
 from studies.models import Study
@@ -148,6 +148,7 @@ def runs_of(
             reported=tuple(_version_records(under.reported)),
             conditions=(
                 *under.sentences,
+                *_of_films(run),
                 *_not_shown(keys, features),
             ),
             wording=run.wording.reference if run.wording else "",
@@ -173,6 +174,12 @@ def _version_records(versions: Sequence[Reported]) -> Iterator[dict[str, Any]]:
         if len(versions) > 1:
             version["first"], version["last"] = one.minutes
         yield version
+
+
+def _of_films(run: JudgeRun) -> Iterator[str]:
+    """What the judge got of films that people saw whole."""
+    if frames := run.parameters.get(FILMS):
+        yield f"Of films the judge got {frames}; people saw and heard the films."
 
 
 def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -4,9 +4,9 @@ The content is the same for annotators, in the preview and in practice.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -171,23 +171,29 @@ class DisplayedSide(NamedTuple):
 
 
 def displayed_sides(
-    item: Item, shown_first: str, order: Sequence[int] | None, form: AnswerForm
+    item: Item,
+    shown_first: str,
+    order: Sequence[int] | None,
+    form: AnswerForm,
+    media: Callable[[Collection[Mapping[str, Any]]], str],
 ) -> list[DisplayedSide]:
-    """The two responses, or all responses of a set in `order`, which has their numbers."""
+    """The two responses, or all responses of a set in `order`, which has their numbers.
+
+    `media` shows pictures, sounds and films.
+    """
     if order:
         options = item.options
         responses = [options[number - 1] for number in order]
     else:
         second = Side.R2 if shown_first == Side.R1 else Side.R1
         responses = [item.response(shown_first), item.response(second)]
-    slug = item.study.slug
     return [
         DisplayedSide(
             value,
             str(name),
             shown_text(item.study, response["text"]),
             response.get("prompt") or "",
-            media_html(response.get("media", ()), slug, item.lang, to_participants=True),
+            media(response.get("media", ())),
             places(len(responses), form.place(value)) if order else (),
         )
         for (value, name), response in zip(SIDES, responses, strict=False)
@@ -219,13 +225,18 @@ def item_context(
     form: AnswerForm,
     number: int,
     order: Sequence[int] | None = None,
+    media_address: Callable[[str], str] | None = None,
 ) -> dict[str, Any]:
     """The persona, the question, the responses and the scale.
 
     `order` are the numbers of all responses of the item's set, if the page shows them.
+    `media_address` is where somebody other than a participant finds a file.
     """
     study = item.study
-    sides = displayed_sides(item, shown_first, order, form)
+    media = partial(
+        media_html, slug=study.slug, lang=item.lang, to_participants=True, address=media_address
+    )
+    sides = displayed_sides(item, shown_first, order, form, media)
     profile = None if study.asks_own_answers else profile_for(item)
     is_trap = study.sets_trap and item.split == Item.Split.ATTENTION_CHECK
     responses = item.options if order else (item.r1, item.r2)
@@ -249,7 +260,7 @@ def item_context(
         "form": form,
         **_reading(item),
         "direction": direction_of(item.r1["text"], item.r2["text"], item.question, item.context),
-        "media_html": media_html(item.media, study.slug, item.lang, to_participants=True),
+        "media_html": media(item.media),
         "places_wording": PLACES,
         "setting": setting_of(study),
         "wording": wording_for(item, study),

@@ -13,6 +13,11 @@ urlpatterns = [
         name="item",
     ),
     path(
+        "<str:expert_id>/media/<str:sha256>/",
+        view("extras.label_models.expert_views:media"),
+        name="media",
+    ),
+    path(
         "<str:expert_id>/<int:position>/undo/",
         view("extras.label_models.expert_views:undo"),
         name="undo",

@@ -3,21 +3,28 @@
 An item looks as it did to participants. Nothing on these pages comes from answers or judgments.
 """
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.views import redirect_to_login
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import translation
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import (
+    require_GET,
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from annotation.participants.forms import AnswerForm
 from annotation.participants.item_context import ItemProgress, ProgressOnItems, item_context
 from extras.label_models.adjudicating import decide, may_open, rule_of
 from extras.label_models.models import Expert, ExpertDecision
 from studies.errors import StudyError
+from studies.media import keeper, sums_of
 from studies.models import Choice, Side
 from studies.pages.responses import REFUSED
 
@@ -139,7 +146,13 @@ def item(request: HttpRequest, expert_id: str, position: int) -> HttpResponse:
     earlier = [each.position for each in rows if each.position < position]
     with translation.override(study.page_language):
         context = {
-            **item_context(item=row.item, shown_first=row.shown_first, form=form, number=number),
+            **item_context(
+                item=row.item,
+                shown_first=row.shown_first,
+                form=form,
+                number=number,
+                media_address=partial(_address, request, "media", expert_id),
+            ),
             "action": request.get_full_path(),
             # A draft of an earlier decision must not come back once it is stored or taken back.
             "draft_key": f"{expert.public_id}:{position}:{row.changes}:{row.choice}",
@@ -152,6 +165,16 @@ def item(request: HttpRequest, expert_id: str, position: int) -> HttpResponse:
         return _shown(
             request, "annotation/adjudicated_item.html", context, REFUSED if form.errors else 200
         )
+
+
+@require_safe
+def media(request: HttpRequest, expert_id: str, sha256: str) -> HttpResponseBase:
+    """Send a picture, sound or film of the expert's items."""
+    expert = _expert(request, expert_id)
+    rows = expert.decisions.select_related("item")
+    if not any(sha256 in sums_of(row.item.shown_media) for row in rows):
+        raise Http404("None of the expert's items shows this file.")
+    return keeper().send(request, expert.study, sha256)
 
 
 @require_POST

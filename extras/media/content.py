@@ -1,4 +1,4 @@
-"""Pictures and sounds, recognised by content, not by name, and cleaned of hidden data.
+"""Pictures, sounds and films, recognised by content, not by name, and cleaned of hidden data.
 
 Places, cameras, authors and prompts of image generators are removed without changing a pixel, so
 that nobody learns more from a file than it shows. The result depends only on the bytes; cleaning it
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from studies.media import ENDINGS, BadMedia
+from extras.media.films import read_film
+from studies.media import CAPTIONS, ENDINGS, FRAME_TYPE, BadMedia, facts_of_file
 
 _HEAD = 8
 
@@ -288,10 +289,38 @@ def _damaged() -> BadMedia:
     return BadMedia("is cut off or damaged, or has no sound.", "Save it again.")
 
 
-MOST_BYTES = {"image": 5 * 1024**2, "audio": 20 * 1024**2}
+_CUE = re.compile(r"^[^\n]*-->[^\n]*$", re.MULTILINE)
+
+
+def clean_captions(data: bytes) -> bytes:
+    """The cues of a WebVTT file, without its notes, styles and title."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadMedia("is not UTF-8.", "Save the captions as UTF-8.") from error
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    cues = [block.strip("\n") for block in re.split(r"\n{2,}", text) if _CUE.search(block)]
+    if not cues or "\0" in text:
+        raise BadMedia("has no captions.", "Write each with its time: 00:01.000 --> 00:04.000.")
+    return ("\n\n".join(["WEBVTT", *cues]) + "\n").encode()
+
+
+MOST_BYTES = {
+    "image": 5 * 1024**2,
+    "audio": 20 * 1024**2,
+    "video": 50 * 1024**2,
+    "text": 1024**2,
+}
 LARGEST = max(MOST_BYTES.values())
 TYPES = {ending: kind for kind, ending in ENDINGS.items()}
-_TAKEN = "Use PNG, JPEG or WebP for a picture, and MP3, Ogg, WAV or M4A for a sound."
+_NOUNS = {"image": "a picture", "audio": "a sound", "video": "a film", "text": "captions"}
+_TAKEN = (
+    "Use PNG, JPEG or WebP for a picture, MP3, Ogg, WAV or M4A for a sound, and MP4 or WebM for a "
+    "film."
+)
+# Kinds of MP4 files, of which others hold pictures or are QuickTime.
+_MP4 = (b"iso", b"mp4", b"avc1", b"M4V ", b"av01", b"dash")
+_MATROSKA = b"\x1a\x45\xdf\xa3"
 _CLEANERS: dict[str, Callable[[bytes], bytes]] = {
     "image/png": clean_png,
     "image/jpeg": clean_jpeg,
@@ -300,30 +329,37 @@ _CLEANERS: dict[str, Callable[[bytes], bytes]] = {
     "audio/ogg": clean_tags,
     "audio/wav": clean_wav,
     "audio/mp4": clean_tags,
+    CAPTIONS: clean_captions,
 }
 
 
 @dataclass(frozen=True)
 class MediaContent:
-    """A file as it is stored: without notes about places, people and programs."""
+    """A file as it is stored: without notes about places, people and programs.
+
+    `frames` are what judges get of a film, each with its second.
+    """
 
     type: str
     data: bytes
     width: int | None = None
     height: int | None = None
     seconds: float | None = None
+    has_sound: bool | None = None
+    frames: "tuple[tuple[float, MediaContent], ...]" = ()
 
     @cached_property
     def sha256(self) -> str:
         return hashlib.sha256(self.data).hexdigest()
 
     @property
+    def size(self) -> int:
+        return len(self.data)
+
+    @property
     def facts(self) -> dict[str, Any]:
         """The facts that an item stores about it."""
-        own = {"sha256": self.sha256, "type": self.type, "size": len(self.data)}
-        if self.seconds is not None:
-            return own | {"seconds": self.seconds}
-        return own | {"width": self.width, "height": self.height}
+        return facts_of_file(self)
 
 
 def read_content(data: bytes) -> MediaContent:
@@ -331,15 +367,26 @@ def read_content(data: bytes) -> MediaContent:
     kind = _type_of(data)
     group = kind.partition("/")[0]
     if len(data) > MOST_BYTES[group]:
-        noun = "a picture" if group == "image" else "a sound"
+        # No more than a byte above the largest limit is read.
+        size = f"{len(data) / 2**20:.1f}" if len(data) <= LARGEST else f"over {LARGEST // 2**20}"
         raise BadMedia(
-            f"has {len(data) / 2**20:.1f} MB; the limit for {noun} is "
-            f"{MOST_BYTES[group] // 2**20} MB.",
+            f"has {size} MB; the limit for {_NOUNS[group]} is {MOST_BYTES[group] // 2**20} MB.",
             "Save it smaller.",
+        )
+    if group == "video":
+        film = read_film(data, kind)
+        frames = tuple(
+            (frame.second, MediaContent(FRAME_TYPE, frame.data, frame.width, frame.height))
+            for frame in film.frames
+        )
+        return MediaContent(
+            kind, film.data, film.width, film.height, film.seconds, film.has_sound, frames
         )
     kept = _CLEANERS[kind](data)
     if group == "audio":
         return MediaContent(kind, kept, seconds=seconds_of(kept))
+    if group == "text":
+        return MediaContent(kind, kept)
     width, height = size_of(kept, kind)
     return MediaContent(kind, kept, width, height)
 
@@ -358,6 +405,12 @@ def _type_of(data: bytes) -> str:
         return "audio/ogg"
     if data[4:12] == b"ftypM4A ":
         return "audio/mp4"
+    if data[4:8] == b"ftyp" and data[8:12].startswith(_MP4):
+        return "video/mp4"
+    if data.startswith(_MATROSKA) and b"webm" in data[:64]:
+        return "video/webm"
+    if data.removeprefix(b"\xef\xbb\xbf").startswith(b"WEBVTT"):
+        return CAPTIONS
     if data.startswith(b"ID3") or (data[:1] == b"\xff" and data[1:2] and data[1] & 0xE6 == 0xE2):
         return "audio/mpeg"
     raise BadMedia(_what_else(data), _TAKEN)
@@ -370,6 +423,6 @@ def _what_else(data: bytes) -> str:
         return "is a GIF, which may move."
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return "is SVG, HTML or XML, which can hold programs."
-    if data[4:8] == b"ftyp":
-        return "is a film, or a sound in a film's container."
-    return "is not a picture or sound in an accepted format."
+    if data[4:8] == b"ftyp" or data.startswith(_MATROSKA):
+        return "is in a container that not every browser opens, such as QuickTime or Matroska."
+    return "is not a picture, sound or film in an accepted format."

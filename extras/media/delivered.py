@@ -1,4 +1,4 @@
-"""Pictures and sounds that come with a file of items, by the names that its rows give them."""
+"""Pictures, sounds and films that come with a file of items, by the names in its rows."""
 
 import shutil
 import stat
@@ -54,10 +54,10 @@ class Delivered:
         facts = self._known[name]
         if isinstance(facts, BadMedia):
             raise BadMedia(facts.message, facts.remedy)
-        return facts
+        return {name: value for name, value in facts.items() if name != "frames"}
 
     def contents(self) -> Iterator[tuple[Mapping[str, Any], bytes]]:
-        """The facts and bytes of each accepted file, once."""
+        """What is known of each accepted file and of each frame of a film, with its bytes, once."""
         for sha256, facts in self.kept.items():
             yield facts, (self._folder / sha256).read_bytes()
 
@@ -67,11 +67,16 @@ class Delivered:
             raise BadMedia("is not among the files.", "Add it, or correct its name.")
         content = read_content(reader())
         if content.sha256 not in self.kept:
+            for _, picture in content.frames:
+                self._keep(picture)
             self._keep(content)
+        frames = [picture.facts | {"second": second} for second, picture in content.frames]
+        if frames:
+            self.kept[content.sha256] = content.facts | {"frames": frames}
         return self.kept[content.sha256]
 
     def _keep(self, content: MediaContent) -> None:
-        total = sum(facts["size"] for facts in self.kept.values()) + len(content.data)
+        total = sum(facts["size"] for facts in self.kept.values()) + content.size
         if len(self.kept) == MOST_FILES or total > MOST_BYTES:
             raise BadMedia(
                 f"is too much: the limit of an import is {MOST_FILES:,} files and "
@@ -83,7 +88,7 @@ class Delivered:
 
 
 def is_media_name(name: str) -> bool:
-    """Whether a file next to the items has the name of a picture or sound."""
+    """Whether a file next to the items has the name of a picture, sound or film."""
     ending = name.rpartition(".")[2].casefold()
     return ending in TYPES or ending == "jpeg"
 

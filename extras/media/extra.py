@@ -4,8 +4,11 @@ from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="media",
-    title="Pictures and sounds",
-    summary="Items show pictures and sounds to people, and to judges that take them.",
+    title="Pictures, sounds and films",
+    summary=(
+        "Items show pictures, sounds and short films to people, and to judges that take them; of "
+        "films, judges get frames."
+    ),
     group="files",
     addresses={"studies/<slug:slug>/media/": "urls", "s/<slug:slug>/media/": "participant_urls"},
     sections={"media:": "items"},
@@ -13,6 +16,7 @@ EXTRA = Extra(
         Placed("holdings:content_of", at="study"),
         Placed("holdings:needed", at="needed"),
     ),
+    exports=("exports:FRAMES",),
     files=(
         Placed("holdings:KIND_OF_FILES", at="kinds"),
         Placed("keeper:KEEPER", at="media"),

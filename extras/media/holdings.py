@@ -14,16 +14,16 @@ def _sums() -> Iterator[FileWithSum]:
         yield FileWithSum(stored_file(file), file.sha256, file.study.slug)
 
 
-KIND_OF_FILES = KindOfFiles(KIND, "Pictures and sounds of items", (MediaFile,), _sums)
+KIND_OF_FILES = KindOfFiles(KIND, "Pictures, sounds and films of items", (MediaFile,), _sums)
 
 
 def content_of(study: Study) -> StudyContent:
     files = list(MediaFile.objects.filter(study=study))
-    counts = [("pictures and sounds", len(files))] if files else []
+    counts = [("pictures, sounds and films", len(files))] if files else []
     return StudyContent(counts, folders=[folder_of(file) for file in files])
 
 
 def needed(study: Study) -> Iterator[str]:
-    """What has to end before pictures and sounds can be turned off."""
+    """What has to end before pictures, sounds and films can be turned off."""
     if MediaFile.objects.filter(study=study).exists():
-        yield "Items show pictures or sounds. Delete or replace these items first."
+        yield "Items show pictures, sounds or films. Delete or replace these items first."

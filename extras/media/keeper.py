@@ -3,7 +3,10 @@
 from pkgutil import resolve_name
 from typing import Any
 
+from extras.media.films import FRAMES
 from studies.media import MediaKeeper
+
+OF_FILMS = f"{FRAMES} frames each, in the order of time, as pictures and without sound"
 
 
 def _from(address: str) -> Any:
@@ -23,5 +26,8 @@ KEEPER = MediaKeeper(
     files=_from("storage:files_of"),
     named=_from("storage:named"),
     types=_from("storage:types_of"),
+    frames=_from("storage:frames_of"),
+    of_films=OF_FILMS,
     html=_from("display:html"),
+    send=_from("views:send"),
 )

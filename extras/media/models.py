@@ -1,18 +1,19 @@
-"""The pictures and sounds of a study's items."""
+"""The pictures, sounds and films of a study's items."""
 
 from typing import Any
 
 from django.db import models
 
+from studies.media import facts_of_file
 from studies.models import Study
 from studies.models.keys import public_id
 from studies.statements import clock
 
 
 class MediaFile(models.Model):
-    """A picture or sound of a study's items, stored once as media/<public_id>/….
+    """A picture, sound or film of a study's items, stored once as media/<public_id>/….
 
-    Items name it by its checksum. It never changes.
+    Items name it by its checksum. It never changes. So are captions and frames of films.
     """
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
@@ -20,15 +21,20 @@ class MediaFile(models.Model):
     sha256 = models.CharField(max_length=64, editable=False)
     type = models.CharField(max_length=30, help_text="Its media type, found in its content.")
     size = models.PositiveIntegerField(help_text="Bytes.")
-    width = models.PositiveIntegerField(null=True, help_text="Pixels; of a picture.")
+    width = models.PositiveIntegerField(null=True, help_text="Pixels; of a picture or film.")
     height = models.PositiveIntegerField(null=True)
-    seconds = models.FloatField(null=True, help_text="Of a sound.")
+    seconds = models.FloatField(null=True, help_text="Of a sound or film.")
+    has_sound = models.BooleanField(null=True, help_text="Of a film.")
+    frames = models.JSONField(
+        default=list,
+        help_text="What judges get of a film, in the order of time: files with their seconds.",
+    )
     created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         db_table = "studies_mediafile"
-        verbose_name = "picture or sound"
-        verbose_name_plural = "pictures and sounds"
+        verbose_name = "picture, sound or film"
+        verbose_name_plural = "pictures, sounds and films"
         constraints = [
             models.UniqueConstraint(fields=["study", "sha256"], name="media_once_per_study")
         ]
@@ -39,7 +45,4 @@ class MediaFile(models.Model):
     @property
     def facts(self) -> dict[str, Any]:
         """The facts that an item stores about it."""
-        own = {"sha256": self.sha256, "type": self.type, "size": self.size}
-        if self.seconds is not None:
-            return own | {"seconds": self.seconds}
-        return own | {"width": self.width, "height": self.height}
+        return facts_of_file(self)

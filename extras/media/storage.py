@@ -1,4 +1,4 @@
-"""The files of a study's pictures and sounds."""
+"""The files of a study's pictures, sounds and films."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
@@ -9,7 +9,7 @@ from django.db import transaction
 from extras.media.delivered import Delivered
 from extras.media.models import MediaFile
 from studies.file_storage.storage import Stored
-from studies.media import ENDINGS, BadMedia, file_name
+from studies.media import CAPTIONS, ENDINGS, BadMedia, file_name, sums_of
 from studies.models import Item, Study
 from studies.services.extras import turn_on
 
@@ -52,7 +52,7 @@ def copy(study: Study, to: Study) -> None:
     if files:
         turn_on(to, KIND)
     for file in files:
-        own = MediaFile(study=to, **file.facts)
+        own = MediaFile(study=to, **file.facts, frames=file.frames)
         folder_of(file).copy_to(folder_of(own))
         own.save()
 
@@ -64,7 +64,8 @@ def forget_unused(study: Study) -> None:
         return
     items = Item.everything.filter(study=study).only("media", "r1", "r2", "option_set")
     rows = items.iterator(chunk_size=_CHUNK)
-    used = {medium["sha256"] for item in rows for medium in item.all_media}
+    used = {sha256 for item in rows for sha256 in sums_of(item.all_media)}
+    used |= {frame["sha256"] for file in files if file.sha256 in used for frame in file.frames}
     unused = [file for file in files if file.sha256 not in used]
     MediaFile.objects.filter(pk__in=[file.pk for file in unused]).delete()
     folders = [folder_of(file) for file in unused]
@@ -89,9 +90,20 @@ def named(study_id: int, sums: Collection[str]) -> dict[str, Stored]:
 
 
 def types_of(study: Study) -> list[str]:
-    """The media types of a study's files, in order."""
-    files = MediaFile.objects.filter(study=study).order_by()
-    return sorted(files.values_list("type", flat=True).distinct())
+    """The media types of the files that a study's items show, in order.
+
+    Captions and frames are parts of their films.
+    """
+    files = MediaFile.objects.filter(study=study).exclude(type=CAPTIONS)
+    rows = files.order_by().values_list("type", "sha256", "frames")
+    parts = {frame["sha256"] for *_, frames in rows for frame in frames}
+    return sorted({kind for kind, sha256, _ in rows if sha256 not in parts})
+
+
+def frames_of(study_id: int, sums: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+    """The frames that judges get of the films with these checksums, in the order of time."""
+    films = MediaFile.objects.filter(study=study_id, sha256__in=sums)
+    return {film.sha256: film.frames for film in films}
 
 
 class StoredMedia:

@@ -1,4 +1,4 @@
-"""Pictures and sounds as files, for members of the study and for participants who get them."""
+"""Pictures, sounds and films as files, for members of the study and participants who get them."""
 
 import re
 
@@ -13,13 +13,16 @@ from annotation.participants.added_steps import AGAIN
 from annotation.seats.flow import step_of
 from extras.media.models import MediaFile
 from extras.media.storage import open_file
-from studies.media import ENDINGS
+from studies.media import ENDINGS, sums_of
 from studies.models import Item, Study
 from studies.selectors import get_study
 
 # Browsers may keep it for an hour, proxies may not; its content never changes.
 _KEPT = "private, max-age=3600, immutable"
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+# The most bytes of an answer to a player, which then asks for more. A film of 50 MB would fill the
+# web server's memory, and a paused player keep its thread.
+_MOST_OF_A_RANGE = 8 * 1024**2
 # A file that is opened directly runs nothing and loads nothing.
 _POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
 
@@ -27,8 +30,8 @@ _POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsa
 @require_safe
 @login_required
 def to_members(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
-    """Send a picture or sound of the study's items to its members."""
-    return _send(request, get_study(request.user, slug), sha256)
+    """Send a picture, sound or film of the study's items to its members."""
+    return send(request, get_study(request.user, slug), sha256)
 
 
 # The steps at which items are shown.
@@ -37,13 +40,13 @@ _STEPS = ("practice", "task", "feedback")
 
 @require_safe
 def to_participants(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
-    """Send a picture or sound to a participant who was given its item, or to the preview."""
+    """Send a file to a participant who was given its item, or to the preview."""
     study = get_object_or_404(Study, slug=slug)
     annotator = find_annotator(request, slug)
     may_see = annotator is not None and _was_given(annotator, sha256)
     if not (may_see or may_preview(request, study)):
         raise Http404
-    return _send(request, study, sha256)
+    return send(request, study, sha256)
 
 
 def _was_given(annotator: Annotator, sha256: str) -> bool:
@@ -55,14 +58,13 @@ def _was_given(annotator: Annotator, sha256: str) -> bool:
         item_sets.append(practice)
     whole = annotator.study.shows_whole_sets
     return any(
-        medium["sha256"] == sha256
+        sha256 in sums_of(item.all_media if whole else item.shown_media)
         for items in item_sets
         for item in items.only("media", "r1", "r2", "option_set")
-        for medium in (item.all_media if whole else item.shown_media)
     )
 
 
-def _send(request: HttpRequest, study: Study, sha256: str) -> HttpResponseBase:
+def send(request: HttpRequest, study: Study, sha256: str) -> HttpResponseBase:
     """Send a file of a study, whole or in part, because players ask for parts; otherwise 404."""
     file = MediaFile.objects.filter(study=study, sha256=sha256).first()
     if file is None:
@@ -104,4 +106,4 @@ def _bounds(wanted: re.Match[str], size: int) -> tuple[int, int]:
     if not start:  # the last bytes
         return (max(0, size - int(end)), size - 1) if end and int(end) else (1, 0)
     last = min(int(end), size - 1) if end else size - 1
-    return int(start), last
+    return int(start), min(last, int(start) + _MOST_OF_A_RANGE - 1)

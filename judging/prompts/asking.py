@@ -32,7 +32,7 @@ from judging.protocols.registry import protocol
 from judging.protocols.texts import texts
 from judging.protocols.usual import Levels
 from studies.file_storage.storage import Stored
-from studies.media import keeper
+from studies.media import is_film, keeper
 from studies.models import Item, Side, Study
 from studies.prompts import (
     PROMPT_LANGUAGE,
@@ -53,25 +53,31 @@ _FRAME_TOKENS = 100
 
 
 def user_message(filled: str, item: Item) -> Message:
-    """A filled template as a message, with the item's pictures and sounds at their places."""
+    """A filled template as a message, with the item's pictures and sounds at their places.
+
+    At the place of a film are its frames, one after the other.
+    """
     text, places = without_marks(filled)
     if not places:
         return Message("user", text)
     facts = {medium["sha256"]: medium for medium in item.all_media}
-    files = keeper().named(item.study_id, [sha for _, sha in places])
+    films = [sha for _, sha in places if is_film(facts[sha]["type"])]
+    frames = keeper().frames(item.study_id, films) if films else {}
+    sent = [(place, each) for place, sha in places for each in frames.get(sha, [facts[sha]])]
+    files = keeper().named(item.study_id, {each["sha256"] for _, each in sent})
     return Message(
         "user",
         text,
         tuple(
             Attachment(
                 place,
-                sha,
-                facts[sha]["type"],
-                _tokens(facts[sha]),
-                partial(_read, files[sha]),
-                size=facts[sha]["size"],
+                each["sha256"],
+                each["type"],
+                _tokens(each),
+                partial(_read, files[each["sha256"]]),
+                size=each["size"],
             )
-            for place, sha in places
+            for place, each in sent
         ),
     )
 

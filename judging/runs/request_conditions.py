@@ -15,6 +15,7 @@ from judging.worker.endpoints import judge_of, kind_of, settings_of
 _MOST = 4  # named in a sentence
 # Parameters of runs that ask the same in two forms: the id of the other one.
 CONTINUED_BY, GOES_ON_FROM = "continued_by", "goes_on_from"
+FILMS = "films"  # the parameter that says what the judge gets of a film
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, FailureRea
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
 from judging.protocols.protocol import JudgingProtocol
-from studies.media import media_types
+from studies.media import FRAME_TYPE, is_film, media_types
 from studies.models import Item, Study
 from studies.prompts import base_of, language_name, prompt_languages
 from studies.texts.slots import steps_of
@@ -195,7 +195,7 @@ _NOTHING_TO_ASK = FailureReason(
 )
 _MEDIA_NOT_TAKEN = FailureReason(
     "media_not_taken",
-    "{field}: items of this study have {noun}, but judge “{judge}” is not set to accept {noun}. "
+    "{field}: items of this study have {shown}, but judge “{judge}” is not set to accept {noun}. "
     "If its model does, change the judge's settings. Otherwise choose another judge.",
 )
 _MEDIA_NOT_SENT = FailureReason(
@@ -204,9 +204,14 @@ _MEDIA_NOT_SENT = FailureReason(
     "cannot send. It sends {sent}. Choose another judge, or import the files in another format.",
 )
 _MEDIA_PROBE = FailureReason(
-    "media_probe", "{field}: probes change texts, and items of this study have pictures or sounds."
+    "media_probe",
+    "{field}: probes change texts, and items of this study have pictures, sounds or films.",
 )
-_MEDIA_NOUNS = {"image": ("takes_images", "pictures"), "audio": ("takes_audio", "sounds")}
+_MEDIA_NOUNS = {
+    "image": ("takes_images", "pictures", "pictures"),
+    "audio": ("takes_audio", "sounds", "sounds"),
+    "video": ("takes_images", "pictures", "films, of which judges get frames as pictures"),
+}
 _SHOWS_NO_PROFILE = FailureReason(
     "shows_no_profile",
     "{field}: framing “{framing}” shows no profile, so features cannot be chosen. Use all.",
@@ -288,9 +293,9 @@ def _check_media(run: JudgeRun) -> None:
     if types and run.bias_probe:
         raise ConflictingValue("bias_probe", _MEDIA_PROBE)
     for kind in types:
-        takes, noun = _MEDIA_NOUNS[kind.partition("/")[0]]
+        takes, noun, shown = _MEDIA_NOUNS[kind.partition("/")[0]]
         sent = judge.capabilities.media
-        if kind not in sent:
+        if (FRAME_TYPE if is_film(kind) else kind) not in sent:
             raise ConflictingValue(
                 "judge",
                 _MEDIA_NOT_SENT,
@@ -299,7 +304,9 @@ def _check_media(run: JudgeRun) -> None:
                 sent=", ".join(sorted(sent)) or "texts only",
             )
         if not getattr(judge, takes):
-            raise ConflictingValue("judge", _MEDIA_NOT_TAKEN, noun=noun, judge=judge.name)
+            raise ConflictingValue(
+                "judge", _MEDIA_NOT_TAKEN, noun=noun, shown=shown, judge=judge.name
+            )
 
 
 def _check_judge(run: JudgeRun, protocol: JudgingProtocol) -> None:

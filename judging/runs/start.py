@@ -23,6 +23,7 @@ from judging.protocols import framings
 from judging.protocols.registry import PROTOCOLS, protocol
 from judging.protocols.statements import READING_VERSION
 from judging.runs.judges import keep_exact
+from judging.runs.request_conditions import FILMS
 from judging.runs.reuse import reuse_answers
 from judging.runs.row_creation import RunStudyFacts, create_judgments, share_requests
 from judging.runs.spec import RunSpec, check_combination, language_for
@@ -38,6 +39,7 @@ from judging.worker.endpoints import (
 )
 from judging.worker.unread import unread_of
 from studies import personas as feature_sets
+from studies.media import is_film, keeper, media_types
 from studies.models import Study
 from studies.services.extras import turn_on
 from studies.services.studies import lock_study, record
@@ -242,6 +244,8 @@ def run_for(
     run.words = words_of_run(run, facts.tasks)
     if judge.more_base_urls:
         run.parameters["more_base_urls"] = judge.more_base_urls
+    if any(map(is_film, media_types(study))):
+        run.parameters[FILMS] = keeper().of_films
     return run
 
 

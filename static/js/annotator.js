@@ -422,7 +422,7 @@ function mountMedia(form) {
   for (const part of form.querySelectorAll("noscript")) part.remove();
   const notice = form.querySelector("[data-media-missing]");
   if (!notice) return { letPass() {} };
-  const media = [...form.querySelectorAll(".medium img, .medium audio")];
+  const media = [...form.querySelectorAll(".medium img, .medium audio, .medium video")];
   const box = notice.querySelector("[name=media_missing]");
   const status = notice.querySelector("[data-media-status]");
   let passes = false;

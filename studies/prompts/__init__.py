@@ -91,27 +91,34 @@ _FILE = "media.toml"
 
 
 class MediaMarks:
-    """Numbers the pictures and sounds of a prompt in the order they are shown."""
+    """Numbers the pictures, sounds and films of a prompt in the order they are shown."""
 
     def __init__(self, language: str, *, shown: int = 0) -> None:
         self._language, self._shown = language, shown
 
     def marks(self, media: Iterable[Mapping[str, Any]]) -> str:
-        """A line for each: its name, such as “[Picture 1]”, and its place."""
+        """A line for each: its name, such as “[Picture 1]”, and its place.
+
+        The frames of a film come at its place.
+        """
         lines = []
         for each in media:
             self._shown += 1
-            word = _words_in(self._language)[each["type"].partition("/")[0]]
-            lines.append(f"[{word} {self._shown}]{media_mark(each['sha256'])}")
+            kind = each["type"].partition("/")[0]
+            words = _words_in(self._language)
+            name = f"{words[kind]} {self._shown}{words.get(f'after_{kind}', '')}"
+            lines.append(f"[{name}]{media_mark(each['sha256'])}")
         return "\n".join(lines)
 
 
 @cache
 def _words_in(language: str) -> dict[str, str]:
-    path = folder_of(language) / _FILE
-    if not path.is_file():
-        path = folder_of(PROMPT_LANGUAGE) / _FILE
-    return tomllib.loads(path.read_text("utf-8"))
+    """What a prompt calls each kind of file, in English where a language has no word."""
+    words: dict[str, str] = {}
+    for folder in (folder_of(PROMPT_LANGUAGE), folder_of(language)):
+        if (path := folder / _FILE).is_file():
+            words |= tomllib.loads(path.read_text("utf-8"))
+    return words
 
 
 SETTINGS = ("standard", "certainty", "tie")

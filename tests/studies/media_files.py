@@ -14,6 +14,7 @@ import extras
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
+from studies.models import Study
 from tests.studies.files import raw_item
 
 # For tests of others that show pictures.
@@ -26,6 +27,17 @@ def picture(
     out = io.BytesIO()
     Image.new("RGB", size, color).save(out, kind, **options)
     return out.getvalue()
+
+
+def stored_picture(study: Study, data: bytes) -> dict[str, Any]:
+    """A picture that the study has, as an item stores it."""
+    from extras.media.content import read_content
+    from extras.media.models import MediaFile
+    from extras.media.storage import stored_file
+
+    content = read_content(data)
+    stored_file(MediaFile.objects.create(study=study, **content.facts)).save(content.data)
+    return content.facts
 
 
 def sound(seconds: float = 0.5) -> bytes:

@@ -237,6 +237,7 @@ class ImportRow:
         self.item_id = ""  # of its item, once it is known
         self.faults: list[Fault] = []
         self.unlisted: list[str] = []  # texts that were lists of one
+        self.without_captions: list[str] = []  # films with sound
 
     def on(self, line: int) -> str:
         """Where another row of the same file is: “on line 3”, or “in entry 3”."""

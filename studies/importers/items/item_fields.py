@@ -9,14 +9,14 @@ from typing import Any
 
 from studies.importers.files.faults import LIMITS, ImportRow
 from studies.importers.items.records import PersonaRecord
-from studies.media import BadMedia, Media
+from studies.media import CAPTIONS, BadMedia, Media, is_film
 from studies.models import Item, Side, Task
 from studies.texts.normalisation import INVISIBLE, UNSTORABLE, fold, normalise
 
 MOST = 4
 _DESCRIPTION = 4_000  # characters; a transcript can be long
 _REASON = 300
-_KEYS = ("file", "description", "no_description")
+_KEYS = ("file", "description", "no_description", "captions")
 # How many responses a set has of which an item is a pair, and by which rules pairs are made.
 SET_SIZES = range(3, 6)
 PAIRED_BY = ("all", "chosen_vs_rest", "chosen_vs_random")
@@ -25,7 +25,7 @@ _REMEDY = 'Write media: [{"file": "pictures/1.png", "description": "…"}].'
 
 
 def read_media(row: ImportRow, raw: Any, name: str, media: Media) -> list[dict[str, Any]]:
-    """The pictures and sounds of a response or of the question; `name` says which in a fault."""
+    """The files that a response or the question shows; `name` says which one in a fault."""
     if raw is None or raw == [] or raw == "":
         return []
     if not isinstance(raw, list) or not all(isinstance(file, dict) for file in raw):
@@ -66,20 +66,54 @@ def _one(row: ImportRow, raw: Mapping[str, Any], name: str, media: Media) -> dic
     if not file:
         row.fault(name, "media without a file", f"{name} names no file.", _REMEDY)
         return {}
-    try:
-        facts = media.facts(file)
-    except BadMedia as error:
-        row.fault(name, "file cannot be used", f"{name}: {file} {error.message}", error.remedy)
+    if not (facts := _facts(row, file, name, media)):
         return {}
+    if facts["type"] == CAPTIONS:
+        row.fault(
+            name,
+            "file cannot be used",
+            f"{name}: {file} has captions.",
+            "Write its name as captions of the film.",
+        )
     if not any(words.values()):
         row.fault(
             name,
             "media without a description",
             f"{name}: {file} has no description, so people who cannot see or hear it get nothing.",
-            "Write what a picture shows, or the words of a sound, as description. If that would "
-            "answer the question, write the reason as no_description.",
+            "Write what a picture or film shows, or the words of a sound, as description. If that "
+            "would answer the question, write the reason as no_description.",
         )
-    return {**facts, **{key: text for key, text in words.items() if text}}
+    captions = _captions(row, raw, name, facts, media)
+    return {**facts, **{key: text for key, text in words.items() if text}, **captions}
+
+
+def _facts(row: ImportRow, file: str, name: str, media: Media) -> Mapping[str, Any]:
+    """The facts of a file; nothing if it is faulty."""
+    try:
+        return media.facts(file)
+    except BadMedia as error:
+        row.fault(name, "file cannot be used", f"{name}: {file} {error.message}", error.remedy)
+        return {}
+
+
+def _captions(
+    row: ImportRow, raw: Mapping[str, Any], name: str, film: Mapping[str, Any], media: Media
+) -> dict[str, Any]:
+    """The captions of a film, under their key; nothing if there are none."""
+    file = row.text(raw, "captions", name=f"{name}.captions", limit=500)
+    if not file:
+        if film.get("has_sound"):
+            row.without_captions.append(row.text(raw, "file", limit=500))
+        return {}
+    facts = _facts(row, file, name, media)
+    if facts and (facts["type"] != CAPTIONS or not is_film(film["type"])):
+        row.fault(
+            name,
+            "captions cannot be used",
+            f"{name}: {file} cannot be shown as captions.",
+            "Name a WebVTT file (.vtt), and only with a film.",
+        )
+    return {"captions": dict(facts)}
 
 
 KINDS = ("model", "human", "survey_option", "unknown")

@@ -114,6 +114,7 @@ class Validator:
         self._unknown = UnknownKeys(file)
         self._to_judges = TextsToJudges()
         self._unlisted: dict[int, str] = {}
+        self._without_captions: dict[str, int] = {}  # films, and where each is first
         self._lines: dict[str, int] = {}
         self._personas: dict[str, tuple[int, str]] = {}
         self._recent: dict[str, PersonaRecord] = {}
@@ -140,6 +141,8 @@ class Validator:
         record = self._read(row, raw)
         if row.unlisted:
             self._unlisted.setdefault(line, row.unlisted[0])
+        for film in row.without_captions:
+            self._without_captions.setdefault(film, line)
         self.faults += row.faults
         return None if row.faults else record
 
@@ -152,6 +155,14 @@ class Validator:
             line, name = next(iter(self._unlisted.items()))
             count = f"{len(self._unlisted):,} row{'s' if len(self._unlisted) > 1 else ''}"
             message = f"{name} was a list of one text, of which the text was taken ({count})."
+            warnings.append(Warning(line, message, self.file))
+        if films := self._without_captions:
+            name, line = next(iter(films.items()))
+            more = f" and {len(films) - 1:,} more films have" if len(films) > 1 else " has"
+            message = (
+                f"{name}{more} sound and no captions, so people who cannot hear miss what is "
+                "said. Add a WebVTT file (.vtt), and name it as captions."
+            )
             warnings.append(Warning(line, message, self.file))
         return warnings
 

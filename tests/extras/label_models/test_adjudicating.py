@@ -29,6 +29,7 @@ from studies.study_folder import Folder
 from tests.extras.label_models.splits import keys_of, make_split_study, sent, use
 from tests.extras.turning_off import refusal, turn_off
 from tests.factories import make_study, sign_in
+from tests.studies.media_files import needs_media, picture, stored_picture
 
 pytestmark = pytest.mark.django_db
 
@@ -58,6 +59,31 @@ def test_the_rule_says_which_items_are_split(rule, split):
 
     keys = dict(Item.objects.filter(study=study).values_list("pk", "key"))
     assert {keys[pk]: str(reason) for pk, reason in reasons.items()} == split
+
+
+@needs_media
+def test_an_expert_by_link_sees_pictures_of_their_own_items_only(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    study = make_split_study()
+    ((expert, key),) = sent(study, "Ann")
+    sums = {}
+    for name, color in (("even", "red"), ("clear", "blue")):
+        item = Item.objects.get(key=name)
+        shown = stored_picture(study, picture(color=color)) | {"description": "A beach."}
+        item.r1["media"], sums[name] = [shown], shown["sha256"]
+        item.save()
+    browser = Client()
+
+    html = browser.get(link_of(expert, key, "1/")).content.decode()
+
+    address = link_of(expert, key, f"media/{sums['even']}/")
+    assert f'<img src="{address}"' in html.replace(' lang="en"', "")
+    response = browser.get(address)
+    assert b"".join(response.streaming_content) == picture(color="red")
+    assert browser.get(link_of(expert, key, f"media/{sums['clear']}/")).status_code == 404
+    assert browser.get(link_of(expert, "other", f"media/{sums['even']}/")).status_code == 404
+    end_expert(expert_id=expert.pk)
+    assert browser.get(address).status_code == 404
 
 
 def test_items_that_still_collect_answers_wait():

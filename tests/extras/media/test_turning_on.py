@@ -47,12 +47,12 @@ def test_the_import_says_so(tmp_path):
     out = StringIO()
     call_command("import_items", "shown", str(path), "--create", stdout=out)
 
-    assert "Turned on for this study: Pictures and sounds." in out.getvalue()
+    assert "Turned on for this study: Pictures, sounds and films." in out.getvalue()
 
 
 def test_it_stays_on_while_an_item_shows_a_file(study):
     assert refusal(study, "media") == (
-        "Items show pictures or sounds. Delete or replace these items first."
+        "Items show pictures, sounds or films. Delete or replace these items first."
     )
 
     MediaFile.objects.all().delete()
