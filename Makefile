@@ -83,7 +83,7 @@ docs: .venv/.dev  ## the pages of docs/reference, from the code
 	@touch $@
 
 check-page: setup  ## the page /check/, which checks a table in the browser; downloads 98 MB
-	$(BIN)/python manage.py build_check_page
+	$(BIN)/python -m extras.try_out.check_page.building
 
 audit: .venv/.runtime .venv/tools/.audit  ## known weaknesses of the packages of this environment; asks PyPI
 	.venv/tools/bin/pip-audit --strict --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"

@@ -2,13 +2,15 @@
 
 from django.contrib import admin
 from django.contrib.auth import views as auth
-from django.urls import include, path
+from django.urls import include, path, register_converter
 from django.views.decorators.csrf import csrf_exempt
 from django.views.generic import RedirectView
 
 from studies.extra import addresses
 from studies.pages import urls as study_urls
-from studies.pages.addressed import view
+from studies.pages.addressed import FormOfPage, view
+
+register_converter(FormOfPage, "form")
 
 # The page of an item shows what all apps know about it, so it cannot be in `studies`.
 _STUDIES = [
@@ -30,11 +32,13 @@ urlpatterns = [
         name="first-account",
     ),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
-    path("accounts/tokens/", view("studies.pages.accounts.credential_views:tokens"), name="tokens"),
     path(
-        "accounts/tokens/delete/",
-        view("studies.pages.accounts.credential_views:delete_token"),
-        name="token-delete",
+        "accounts/tokens/",
+        view(
+            "studies.pages.accounts.credential_views:tokens",
+            delete="delete_token",
+        ),
+        name="tokens",
     ),
     path(
         "accounts/end-all/",
@@ -44,13 +48,8 @@ urlpatterns = [
     path("invitation/", view("studies.pages.accounts.views:invitation"), name="invitation"),
     path(
         "accounts/second-step/",
-        view("studies.pages.accounts.credential_views:second_step"),
+        view("studies.pages.accounts.credential_views:second_step", off="switch_off"),
         name="second-step",
-    ),
-    path(
-        "accounts/second-step/off/",
-        view("studies.pages.accounts.credential_views:switch_off"),
-        name="second-step-off",
     ),
     path(
         "accounts/password/",
@@ -82,6 +81,8 @@ urlpatterns = [
         name="prolific-webhook",
     ),
     path("api/v1/<path:route>", csrf_exempt(view("api.gateway:gateway")), name="api"),
+    # Last, since it looks whether what comes before knows the page.
+    path("<form:form>/", view("studies.pages.addressed:form_of_page")),
 ]
 # Address prefixes of extras, each with its module of addresses. They come after participants'
 # addresses, and before patterns that match any word.

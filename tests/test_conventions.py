@@ -17,7 +17,7 @@ from django.db.models import DateTimeField
 from django.urls import URLResolver, get_resolver
 from django.views.decorators.http import require_http_methods
 
-from studies.pages.addressed import viewed
+from studies.pages.addressed import form_views, viewed
 from studies.statements.clock import MomentField
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -161,7 +161,10 @@ def test_every_view_names_its_methods():
     found = list(views())
 
     assert len(found) > 80
-    for view in map(viewed, found):
+    for view in [
+        *map(viewed, found),
+        *(form for page in found for form in form_views(page).values()),
+    ]:
         origin = inspect.unwrap(view)
         assert names_methods(view), f"{origin.__module__}.{origin.__name__}"
 

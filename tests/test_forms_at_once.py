@@ -48,13 +48,15 @@ def fields_of(page: str, names: str) -> dict[str, str]:
 
 FORMS = {
     "quota": (
-        ("people:quota", "people:quota", "target-0"),
+        "people:quota",
+        "target-0",
         ({"do": "save", "target-0": "21"}, {"do": "save", "target-0": "5"}),
         lambda study: [group.target for group in study.quota_groups.all()][:1],
         ([21], [5]),
     ),
     "about you": (
-        ("people:questions", "people:questions", "question-rows"),
+        "people:questions",
+        "question-rows",
         (
             {"do": "save", "question-0-label": "Mine?", "question-0-options": "Woman\nMan"},
             {"do": "save", "question-0-label": "Theirs?", "question-0-options": "Woman\nMan"},
@@ -63,19 +65,22 @@ FORMS = {
         ("Mine?", "Theirs?"),
     ),
     "comprehension": (
-        ("people:checks", "people:checks", "quiz-rows"),
+        "people:checks",
+        "quiz-rows",
         ({"questions": ""}, {"standard": ""}),
         lambda study: len(asked_of(study)),
         (0, 5),
     ),
     "launch plan": (
-        ("people:prolific-plan", "people:prolific-plan", "age_low"),
+        "people:prolific-plan",
+        "age_low",
         ({"age_low": "20", "age_high": "30"}, {"age_low": "40", "age_high": "50"}),
         lambda study: plan_of(study).age_low,
         (20, 40),
     ),
     "dates": (
-        ("studies:whole", "studies:retention", "identities_days"),
+        "studies:whole",
+        "identities_days",
         ({"identities_days": "30"}, {"identities_days": "7"}),
         lambda study: Retention.objects.get(study=study).identities_days,
         (30, 7),
@@ -86,9 +91,9 @@ FORMS = {
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("name", FORMS)
 def test_what_the_first_saved_is_replaced_only_by_somebody_who_saw_it(name, study):
-    (shown, sent_to, field), (mine, theirs), stored, (first, second) = FORMS[name]
-    client, url = sign_in(study, "owner"), reverse(sent_to, args=["s"])
-    form = fields_of(client.get(reverse(shown, args=["s"])).content.decode(), field)
+    page, field, (mine, theirs), stored, (first, second) = FORMS[name]
+    client, url = sign_in(study, "owner"), reverse(page, args=["s"])
+    form = fields_of(client.get(url).content.decode(), field)
 
     saved = client.post(url, form | mine)
     refused = client.post(url, form | theirs)
@@ -103,12 +108,11 @@ def test_what_the_first_saved_is_replaced_only_by_somebody_who_saw_it(name, stud
 
 
 def test_a_selection_of_studies_is_not_replaced_unseen(study):
-    client, url = sign_in(study, "owner"), reverse("people:related", args=["s"])
+    client, url = sign_in(study, "owner"), reverse("people:places", args=["s"])
     for slug in ("r1", "r2"):
         user = study.memberships.get().user
         Study.objects.get(slug=slug).memberships.create(user=user, role="owner")
-    page = reverse("people:places", args=["s"])
-    form = fields_of(client.get(page).content.decode(), "related")
+    form = fields_of(client.get(url).content.decode(), "related")
 
     client.post(url, form | {"related": "r1"})
     answer = client.post(url, form | {"related": "r2"}, follow=True)

@@ -233,7 +233,7 @@ def listed_exports(study: Study) -> list[Listed]:
         .order_by("created_at", "pk")
         .values_list("pk", flat=True)
     )
-    changes = changes_of_people(study)
+    changes, address = changes_of_people(study), reverse("exports:list", args=[study.slug])
     return [
         Listed(
             export,
@@ -241,7 +241,8 @@ def listed_exports(study: Study) -> list[Listed]:
             queue.index(export.pk) if export.pk in queue else 0,
             size_text(export.size),
             Retry(
-                reverse("exports:again", args=[study.slug, export.public_id]),
+                address,
+                fields={"action": "again", "export": export.public_id},
                 about=f"to create {name_of(export)}",
             ),
             Since.of(export, changes).words,

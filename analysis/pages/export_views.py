@@ -152,8 +152,9 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def again(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+def again(request: HttpRequest, slug: str) -> HttpResponse:
     """Request a failed export again, with the same choices."""
+    public_id = request.POST.get("export", "")
     export = find_export(request.user, slug, public_id, role=Membership.Role.EDITOR)
     return _queued(request, slug, partial(ask_again, export=export, user=_user(request)))
 

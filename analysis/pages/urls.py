@@ -5,8 +5,7 @@ from django.urls import include, path
 from studies.pages.addressed import view
 
 _REPORTS = [
-    path("", view("analysis.pages.views:list_reports"), name="list"),
-    path("build/", view("analysis.pages.views:build"), name="build"),
+    path("", view("analysis.pages.views:list_reports", "build"), name="list"),
     path("view/", view("analysis.pages.another_view:another_view"), name="view"),
     path("<str:public_id>/", view("analysis.pages.views:show_report"), name="report"),
     path("<str:public_id>/status/", view("analysis.pages.views:status"), name="status"),
@@ -36,14 +35,15 @@ _REPORTS = [
     path("<str:public_id>/items.json", view("analysis.pages.files:item_rows"), name="item_rows"),
 ]
 _EXPORTS = [
-    path("", view("analysis.pages.export_views:list_exports"), name="list"),
+    path(
+        "",
+        view("analysis.pages.export_views:list_exports", "again", "stale", new="create"),
+        name="list",
+    ),
     path("table/", view("analysis.pages.export_views:table"), name="table"),
-    path("new/", view("analysis.pages.export_views:create"), name="create"),
-    path("stale/", view("analysis.pages.export_views:stale"), name="stale"),
     path(
         "<str:public_id>/download/", view("analysis.pages.export_views:download"), name="download"
     ),
-    path("<str:public_id>/again/", view("analysis.pages.export_views:again"), name="again"),
     path("<str:public_id>/delete/", view("analysis.pages.export_views:delete"), name="delete"),
 ]
 _DISAGREEMENTS = [

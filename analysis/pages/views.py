@@ -121,7 +121,12 @@ def build(request: HttpRequest, slug: str) -> HttpResponse:
 def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Show the progress of a report, or its result and downloads."""
     report = get_report(request.user, slug, public_id)
-    same = {"threshold": report.threshold, "bootstrap": report.bootstrap, "seed": report.seed}
+    same = {
+        "action": "build",
+        "threshold": report.threshold,
+        "bootstrap": report.bootstrap,
+        "seed": report.seed,
+    }
     again = f"{reverse('analysis:view', args=[slug])}?{query_of(report.view)}"
     context = {
         "study": report.study,
@@ -130,7 +135,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "retry": Retry(again, "Change or rebuild this view", is_link=True)
         if report.view
         else Retry(
-            reverse("analysis:build", args=[slug]),
+            reverse("analysis:list", args=[slug]),
             "Rebuild with current answers",
             fields=same,
         ),

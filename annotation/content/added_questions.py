@@ -19,11 +19,12 @@ from studies.models import Study
 class AddedForm(Protocol):
     """An extra's questions at one item: a form next to that of the choice, made for each request.
 
-    `template` shows it as `added`, in an element with `data-added`: the script keeps drafts of the
-    fields inside, and a key chooses the option with this `data-key` of the group that has the
-    focus.
+    `name` is that of the questions. `template` shows it as `added`, in an element with
+    `data-added`: the script keeps drafts of the fields inside, and a key chooses the option with
+    this `data-key` of the group that has the focus.
     """
 
+    name: ClassVar[str]
     template: ClassVar[str]
 
     def fill(self, entered: Mapping[str, Any]) -> None:
@@ -38,11 +39,8 @@ class AddedForm(Protocol):
     def entered(self, assignment: Assignment) -> Mapping[str, str]:
         """The values of the fields: those of the draft, otherwise of the answer."""
 
-    def save_draft(self, assignment: Assignment) -> None:
-        """Store what was filled in, right or wrong, with the draft that was just stored."""
-
-    def delete_draft(self, assignment: Assignment) -> None:
-        """Delete the draft, because an answer is stored."""
+    def draft(self, assignment: Assignment) -> Mapping[str, str]:
+        """What a draft keeps of what was filled in, right or wrong, in content terms."""
 
     def is_stored(self, answer: Annotation) -> bool:
         """Whether the answer already has exactly what was filled in."""

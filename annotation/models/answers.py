@@ -235,6 +235,9 @@ class Draft(models.Model):
         null=True, blank=True, help_text="{number of a response: its place}, where a set is shown."
     )
     certainty = models.CharField(max_length=20, blank=True)
+    added = models.JSONField(
+        default=dict, blank=True, help_text="{questions of an extra: {field: what was entered}}."
+    )
     active_ms = models.PositiveBigIntegerField(default=0)
     version = models.PositiveIntegerField(default=1)
     created_at = clock.MomentField(auto_now_add=True)

@@ -112,7 +112,7 @@ def _state_needs(study: Study, rows: Sequence[ProlificStudy]) -> Iterator[Need]:
         page = "people:prolific" if rows else "people:prolific-plan"
         words = "Nobody can find the study yet: it is not published on Prolific."
         yield Need(words, reverse(page, args=[study.slug]), "Recruit on Prolific")
-    change = reverse("people:prolific-change", args=[study.slug])
+    change = reverse("people:prolific", args=[study.slug])
     reported = [row for row in rows if row.many_returns_at and row.status == types.ACTIVE]
     if reported:
         returned = sum(row.submissions.filter(status=types.RETURNED).count() for row in reported)
@@ -128,7 +128,7 @@ def _state_needs(study: Study, rows: Sequence[ProlificStudy]) -> Iterator[Need]:
 
 def _full_needs(study: Study, rows: Sequence[ProlificStudy]) -> Iterator[Need]:
     """Stop recruiting where nobody else is needed: the places that are open, and their money."""
-    change = reverse("people:prolific-change", args=[study.slug])
+    change = reverse("people:prolific", args=[study.slug])
     free = free_places(rows)
     if not free:
         return
@@ -160,7 +160,7 @@ def _paused_need(study: Study, paused: Sequence[ProlificStudy], change: str) -> 
     if free:
         places = "1 place is" if free == 1 else f"{free:,} places are"
         words = f"Prolific paused the study. {places} free again after returns or rejections."
-        act = reverse("people:prolific-act", args=[study.slug])
+        act = reverse("people:prolific", args=[study.slug])
         button = "Refill 1 place" if free == 1 else f"Refill {free:,} places"
         return Need(words, act, button, is_urgent=True, sends={"action": "refill"})
     words = "The study is paused on Prolific, and not from here."
@@ -171,11 +171,15 @@ def _places_need(study: Study, rows: Sequence[ProlificStudy], ahead: SeatForecas
     """Seats that the remaining places cannot fill; the press shows the cost of more places."""
     published = [row for row in rows if row.status not in ("", types.UNPUBLISHED)]
     if ahead.to_start and not ahead.missing:
-        address = reverse("people:prolific-act", args=[study.slug])
+        address = reverse("people:prolific", args=[study.slug])
         return Need(ahead.warning, address, "Refill places", sends={"action": "refill"})
     if ahead.missing_places and not ahead.missing_room and len(published) == 1:
-        sends = {"extra": str(ahead.missing_places), "label": published[0].label}
-        address = reverse("people:prolific-places", args=[study.slug])
+        sends = {
+            "action": "places",
+            "extra": str(ahead.missing_places),
+            "label": published[0].label,
+        }
+        address = reverse("people:prolific", args=[study.slug])
         button = f"Add {ahead.missing_places:,} place{'s' if ahead.missing_places > 1 else ''}"
         return Need(ahead.warning, address, button, sends=sends)
     return Need(ahead.warning, reverse("people:places", args=[study.slug]), "Places and quota")

@@ -119,8 +119,6 @@ def record_answer(
             if annotation:
                 annotation.assignment = assignment
         delete_draft(assignment_id)
-        for form in entered.added:
-            form.delete_draft(assignment)
         if annotation and _is_repeat(annotation, submission, entered.added):
             return annotation
         if annotation and not study.allow_changes:
@@ -310,11 +308,9 @@ def save_draft(
         draft = getattr(assignment, "draft", None) or Draft(assignment=assignment, version=0)
         draft.choice, draft.certainty, draft.active_ms = choice, certainty, active_ms
         draft.places = None if places is None else dict(places)
+        draft.added = {form.name: form.draft(assignment) for form in added}
         draft.version += 1
         draft.save()
-        assignment.draft = draft
-        for form in added:
-            form.save_draft(assignment)
     return draft
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from studies.pages.addressed import viewed
+from studies.pages.addressed import form_views, viewed
 
 NOTE = "`make docs` generates this page from the code; changes to it are lost."
 _APPS = ("annotation", "api", "analysis", "config", "judging", "studies")
@@ -42,6 +42,10 @@ def _views(
         elif inspect.unwrap(pattern.callback).__module__.split(".")[0] in _APPS:
             view = viewed(pattern.callback)
             yield address, getattr(view, "view_class", view)
+            yield from (
+                (f"{address} action={action}", form)
+                for action, form in form_views(pattern.callback).items()
+            )
 
 
 def _addresses() -> str:

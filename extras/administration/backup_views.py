@@ -18,7 +18,7 @@ from extras.administration.views import for_superusers
 from studies.jobs.retry import job_status
 from studies.models import Backup
 from studies.pages.accounts.forms import WithPasswordForm
-from studies.pages.responses import REFUSED
+from studies.pages.responses import REFUSED, whole_number
 
 _WORD = "replace"
 
@@ -66,9 +66,10 @@ def download(request: HttpRequest, backup_id: int) -> FileResponse:
 
 @require_POST
 @for_superusers
-def delete(request: HttpRequest, backup_id: int) -> HttpResponse:
+def delete(request: HttpRequest) -> HttpResponse:
     """Delete the file of a backup; its row stays, because copies of the file are unknown."""
-    path = _file(get_object_or_404(Backup, pk=backup_id))
+    number = whole_number(request.POST.get("backup", ""))
+    path = _file(get_object_or_404(Backup, pk=number))
     path.unlink(missing_ok=True)
     messages.success(request, f"{path} was deleted. Copies of it elsewhere were not.")
     return redirect("administration:server")

@@ -7,8 +7,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -179,10 +179,10 @@ def debates_status(request: HttpRequest, slug: str) -> JsonResponse:
 
 @login_required
 @require_POST
-def write_rest(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
+def write_rest(request: HttpRequest, slug: str) -> HttpResponse:
     """Go on with a job that has ended without all arguments."""
     study = _study(request, slug)
-    job, form = _job(study, job_id), RestForm(request.POST)
+    job, form = _job(request, study), RestForm(request.POST)
     if not form.is_valid():
         messages.error(request, f"Budget: {form.errors['budget'].as_text()}")
     elif continue_job(study_id=study.pk, job=job, budget=form.cleaned_data["budget"]):
@@ -192,10 +192,10 @@ def write_rest(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def create_arms(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
+def create_arms(request: HttpRequest, slug: str) -> HttpResponse:
     """Create the linked study from the arguments of a job."""
     study, user = _study(request, slug), cast(User, request.user)
-    job, form = _job(study, job_id), ArmsForm(request.POST, study=study, user=user)
+    job, form = _job(request, study), ArmsForm(request.POST, study=study, user=user)
     if not user.has_perm(MAY_CREATE):
         raise PermissionDenied
     if form.is_valid():
@@ -219,11 +219,8 @@ def _latest(study: Study) -> ArgumentJob | None:
     return ArgumentJob.objects.filter(study=study).order_by("-pk").first()
 
 
-def _job(study: Study, job_id: str) -> ArgumentJob:
-    job = ArgumentJob.objects.filter(study=study, public_id=job_id).first()
-    if job is None:
-        raise Http404("These arguments do not exist.")
-    return job
+def _job(request: HttpRequest, study: Study) -> ArgumentJob:
+    return get_object_or_404(ArgumentJob, study=study, public_id=request.POST.get("job"))
 
 
 def _page(

@@ -48,10 +48,10 @@ def proposals(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def decide(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+def decide(request: HttpRequest, slug: str) -> HttpResponse:
     """Carry out or decline a proposal."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    proposal = get_object_or_404(Proposal, study=study, public_id=public_id)
+    proposal = get_object_or_404(Proposal, study=study, public_id=request.POST.get("proposal"))
     try:
         if request.POST.get("decision") == "carry out":
             carry_out(request, proposal, seen=request.POST.get("seen", ""))

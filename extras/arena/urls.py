@@ -6,8 +6,7 @@ from studies.pages.addressed import view
 
 app_name = "arena"
 urlpatterns = [
-    path("arena/", view("extras.arena.pages:arena_page"), name="arena"),
+    path("arena/", view("extras.arena.pages:arena_page", state="set_live"), name="arena"),
     path("arena/settings/", view("extras.arena.pages:arena_settings"), name="settings"),
     path("arena/questions/", view("extras.arena.pages:questions"), name="questions"),
-    path("arena/state/", view("extras.arena.pages:set_live"), name="state"),
 ]

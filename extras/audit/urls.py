@@ -6,9 +6,11 @@ from studies.pages.addressed import view
 
 app_name = "audit"
 urlpatterns = [
-    path("audit/", view("extras.audit.views:findings"), name="findings"),
+    path(
+        "audit/",
+        view("extras.audit.views:findings", "again", accept="accept_finding"),
+        name="findings",
+    ),
     path("audit/status/", view("extras.audit.views:status"), name="status"),
-    path("audit/again/", view("extras.audit.views:again"), name="again"),
-    path("audit/accept/", view("extras.audit.views:accept_finding"), name="accept"),
     path("items/<str:key>/note/", view("extras.audit.note_views:save_note"), name="note"),
 ]

@@ -95,7 +95,7 @@ def _audit_page(
         "audit": audit,
         "parts": [(name, _HEADINGS[name], part) for name, part in parts.items() if part],
         "status_url": reverse("audit:status", args=[study.slug]),
-        "retry": Retry(reverse("audit:again", args=[study.slug]), label="Audit again"),
+        "retry": Retry(_address(study), label="Audit again", fields={"action": "again"}),
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
         "error": error,
         "about": about,

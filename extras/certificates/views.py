@@ -297,8 +297,9 @@ def _page(
         "status_url": reverse("certificates:status", args=[study.slug, certificate.public_id]),
         "retry": Retry(address, "Request another certificate", is_link=True),
         "retry_labels": Retry(
-            reverse("certificates:label", args=[study.slug, certificate.public_id]),
+            reverse("certificates:show", args=[study.slug, certificate.public_id]),
             "Label again" if job else "Label items",
+            fields={"action": "label"},
         ),
         "tried": Certificate.objects.filter(study=study).count(),
         "may_edit": may_edit,

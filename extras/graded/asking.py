@@ -16,7 +16,6 @@ from extras.graded.models import (
     LONGEST_REASON,
     GradeQuestions,
     Grades,
-    GradesDraft,
     ReasonAsked,
 )
 from studies.models import Study, Task
@@ -111,6 +110,7 @@ class GradeGroup:
 class GradesForm:
     """The questions next to the choice at one item (see `AddedForm`)."""
 
+    name: ClassVar[str] = "graded"
     template: ClassVar[str] = "annotation/_graded.html"
 
     def __init__(self, study: Study, asked: GradesAsked) -> None:
@@ -207,10 +207,7 @@ class GradesForm:
 
     def entered(self, assignment: Assignment) -> Mapping[str, str]:
         draft, answer = (getattr(assignment, name, None) for name in ("draft", "annotation"))
-        kept: Mapping[str, str] | None = None
-        if draft is not None:
-            rows = GradesDraft.objects.filter(assignment=assignment, version=draft.version)
-            kept = rows.values_list("entered", flat=True).first()
+        kept: Mapping[str, str] | None = draft.added.get(self.name) if draft else None
         if kept is None and answer is not None and (found := grades_of(answer)):
             kept = _as_entered(found)
         return dict.fromkeys(self.names, "") | self._on_sides(kept or {}, assignment)
@@ -226,7 +223,7 @@ class GradesForm:
         shown |= {name: kept.get(name, "") for name in ("strength", "reason")}
         return {name: shown[name] for name in self.names}
 
-    def save_draft(self, assignment: Assignment) -> None:
+    def draft(self, assignment: Assignment) -> Mapping[str, str]:
         given = self.given
         kept = {
             name: given[name][:LONGEST_REASON] for name in ("strength", "reason") if name in given
@@ -236,13 +233,7 @@ class GradesForm:
         for n, (key, _name, _description) in enumerate(self.asked.criteria):
             if given[_criterion(n)] in dict(_SIDES):
                 kept[f"criterion_{key}"] = assignment.as_content(given[_criterion(n)])
-        GradesDraft.objects.update_or_create(
-            assignment=assignment,
-            defaults={"version": assignment.draft.version, "entered": kept},
-        )
-
-    def delete_draft(self, assignment: Assignment) -> None:
-        GradesDraft.objects.filter(assignment=assignment).delete()
+        return kept
 
     def is_stored(self, answer: Annotation) -> bool:
         found = grades_of(answer)
@@ -303,14 +294,13 @@ def _form_for(study: Study) -> GradesForm | None:
     return GradesForm(study, asked) if asked else None
 
 
-QUESTIONS = AddedQuestions("graded", _form_for)
+QUESTIONS = AddedQuestions(GradesForm.name, _form_for)
 
 
 def _forget(annotator: Annotator) -> None:
     """Delete the texts of somebody who withdraws; their other grades leave the analysis."""
     of_person = {"answer__assignment__annotator": annotator}
     Grades.objects.filter(**of_person).exclude(reason="").update(reason="")
-    GradesDraft.objects.filter(assignment__annotator=annotator).delete()
 
 
 AT_END = AtEnd("graded", completed=lambda annotator: None, withdrew=_forget)

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from annotation.models import Annotation, Assignment
+from annotation.models import Annotation
 from studies.models import Study
 from studies.statements import clock
 
@@ -98,23 +98,3 @@ class Grades(models.Model):
 
     def __str__(self) -> str:
         return f"{self.answer_id}, revision {self.revision}"
-
-
-class GradesDraft(models.Model):
-    """Unsent input next to the choice: what was typed, in content terms.
-
-    It belongs to the draft with this `version`; any other is outdated.
-    """
-
-    assignment = models.OneToOneField(
-        Assignment, on_delete=models.CASCADE, related_name="grades_draft"
-    )
-    version = models.PositiveIntegerField()
-    entered = models.JSONField(default=dict)
-    created_at = clock.MomentField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["pk"]
-
-    def __str__(self) -> str:
-        return f"draft at {self.assignment_id}"

@@ -9,17 +9,12 @@ urlpatterns = [
     path("<str:expert_id>/", view("extras.label_models.expert_views:start"), name="start"),
     path(
         "<str:expert_id>/<int:position>/",
-        view("extras.label_models.expert_views:item"),
+        view("extras.label_models.expert_views:item", "undo"),
         name="item",
     ),
     path(
         "<str:expert_id>/media/<str:sha256>/",
         view("extras.label_models.expert_views:media"),
         name="media",
-    ),
-    path(
-        "<str:expert_id>/<int:position>/undo/",
-        view("extras.label_models.expert_views:undo"),
-        name="undo",
     ),
 ]

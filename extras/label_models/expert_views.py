@@ -83,7 +83,6 @@ def start(request: HttpRequest, expert_id: str) -> HttpResponse:
             "words": " ".join((row.item.question or row.item.key).split())[:_EXCERPT],
             "letter": "tie" if row.choice == Choice.TIE else _letter(row),
             "address": _address(request, "item", expert_id, row.position),
-            "undo": _address(request, "undo", expert_id, row.position),
         }
         for number, row in enumerate(rows, 1)
         if row.choice

@@ -220,10 +220,10 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def end(request: HttpRequest, slug: str, expert_id: str) -> HttpResponse:
+def end(request: HttpRequest, slug: str) -> HttpResponse:
     """End an expert's access."""
     study = _own(request, slug)
-    expert = get_object_or_404(Expert, study=study, public_id=expert_id)
+    expert = get_object_or_404(Expert, study=study, public_id=request.POST.get("expert"))
     end_expert(expert_id=expert.pk, user=cast(User, request.user))
     messages.success(request, f"{expert.name} has no access now. Their decisions stay.")
     return redirect("adjudication:adjudication", slug)

@@ -76,7 +76,7 @@ def reminder_needs(study: Study) -> Iterator[Need]:
         return
     row = row_of(study, BACK)
     if row is not None and row.status == "PAUSED":
-        address = reverse("own_people:second-visits-on-prolific", args=[study.slug])
+        address = reverse("own_people:second-visits", args=[study.slug])
         words = "The study for second visits is paused on Prolific."
         yield Need(words, address, "Resume second visits", sends={"action": "start"})
     if due := once(study, "second visits due", lambda: _people_due(study).count()):
@@ -134,7 +134,7 @@ def on_prolific(request: HttpRequest, slug: str) -> HttpResponse:
     """Create, publish, stop or delete the follow-up on Prolific, or admit those now due."""
     study = _first_person_study(request, slug, Membership.Role.EDITOR)
     user, pk = cast(User, request.user), study.pk
-    action = request.POST.get("action", "")
+    action = request.POST["action"]
     if action == "invite":
         return _invite(request, study, user)
     actions = {
@@ -162,8 +162,6 @@ def on_prolific(request: HttpRequest, slug: str) -> HttpResponse:
             "Draft deleted here and on Prolific.",
         ),
     }
-    if action not in actions:
-        return HttpResponse(status=400)
     do, words = actions[action]
     attempt(request, do, lambda _: words)
     return redirect("own_people:second-visits", slug)

@@ -34,7 +34,7 @@ from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.money import format_money
 from studies.pages.listing import role_of
-from studies.pages.responses import REFUSED, csv_response
+from studies.pages.responses import REFUSED, csv_response, whole_number
 from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
 
@@ -194,7 +194,7 @@ def write_file(request: HttpRequest, slug: str, panel_name: str) -> HttpResponse
     return redirect("panels:panel", slug, panel_name)
 
 
-def _file(request: HttpRequest, slug: str, panel_name: str, file_id: int) -> PaymentFile:
+def _file(request: HttpRequest, slug: str, panel_name: str, file_id: int | None) -> PaymentFile:
     panel = _panel(_study(request, slug, for_owners=True), panel_name)
     written = get_object_or_404(PaymentFile, panel=panel, pk=file_id)
     written.panel = panel
@@ -211,9 +211,10 @@ def payment_file(request: HttpRequest, slug: str, panel_name: str, file_id: int)
 
 @require_POST
 @login_required
-def results(request: HttpRequest, slug: str, panel_name: str, file_id: int) -> HttpResponse:
+def results(request: HttpRequest, slug: str, panel_name: str) -> HttpResponse:
     """Send MTurk's file of results back with the people of a payment file approved."""
-    written = _file(request, slug, panel_name, file_id)
+    number = whole_number(request.POST.get("file", ""))
+    written = _file(request, slug, panel_name, number)
     file = request.FILES.get("results")
     try:
         if file is None:
@@ -223,4 +224,4 @@ def results(request: HttpRequest, slug: str, panel_name: str, file_id: int) -> H
         header, rows, _ = reviewed_results(written, file.read())
     except StudyError as error:
         return _panel_page(request, written.panel, str(error))
-    return csv_response(f"{slug}-{panel_name}-reviewed-{file_id}", header, rows)
+    return csv_response(f"{slug}-{panel_name}-reviewed-{number}", header, rows)

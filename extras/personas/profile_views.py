@@ -102,9 +102,10 @@ def profiles_status(request: HttpRequest, slug: str) -> JsonResponse:
 
 @login_required
 @require_POST
-def decide_profile(request: HttpRequest, slug: str, draft_id: str) -> HttpResponse:
+def decide_profile(request: HttpRequest, slug: str) -> HttpResponse:
     """Accept a text, as it is or edited, or reject it."""
     study, user = _study(request, slug), cast(User, request.user)
+    draft_id = request.POST.get("draft", "")
     if not ProfileDraft.objects.filter(persona__study=study, public_id=draft_id).exists():
         raise Http404("This text does not exist.")
     try:

@@ -16,15 +16,14 @@ urlpatterns = [
         view("extras.personas.other_personas:other_personas"),
         name="other-personas",
     ),
-    path("judges/profiles/", view("extras.personas.profile_views:profiles_page"), name="profiles"),
+    path(
+        "judges/profiles/",
+        view("extras.personas.profile_views:profiles_page", decide="decide_profile"),
+        name="profiles",
+    ),
     path(
         "judges/profiles/status/",
         view("extras.personas.profile_views:profiles_status"),
         name="profiles-status",
-    ),
-    path(
-        "judges/profiles/<str:draft_id>/",
-        view("extras.personas.profile_views:decide_profile"),
-        name="decide-profile",
     ),
 ]

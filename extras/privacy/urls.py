@@ -7,6 +7,5 @@ urlpatterns = [
     path("", view("extras.privacy.views:find"), name="find"),
     path("person/", view("extras.privacy.views:request_page"), name="person"),
     path("person/file/", view("extras.privacy.views:person_file"), name="file"),
-    path("person/act/", view("extras.privacy.views:act"), name="act"),
     path("done/<slug:reference>/", view("extras.privacy.views:done"), name="done"),
 ]

@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.content.consent_versions import agreed_by
 from annotation.models import Annotator, DemographicQuestion
@@ -89,12 +89,13 @@ def _off_the_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @never_cache
-@require_GET
+@require_http_methods(["GET", "POST"])
 @login_required
 def request_page(request: HttpRequest, slug: str) -> HttpResponse:
     """What is stored of one person, what may still hold it, and what can be done."""
     study = get_study(request.user, slug, role=_OWNER)
-    return _page(request, study, _person(request, study))
+    annotator = _person(request, study)
+    return (_act if request.method == "POST" else _page)(request, study, annotator)
 
 
 def _person(request: HttpRequest, study: Study) -> Annotator:
@@ -154,13 +155,9 @@ def _file(text: str, name: str, kind: str) -> HttpResponse:
     return response
 
 
-@require_POST
-@login_required
-def act(request: HttpRequest, slug: str) -> HttpResponse:
+def _act(request: HttpRequest, study: Study, annotator: Annotator) -> HttpResponse:
     """Correct, withdraw, delete, or remove a copy; then show the page, or the certificate."""
-    study = get_study(request.user, slug, role=_OWNER)
-    annotator, user = _person(request, study), cast(User, request.user)
-    action = request.POST.get("do", "")
+    user, action = cast(User, request.user), request.POST.get("do", "")
     reference: str | None = None
     try:
         if action == "correct":
@@ -188,7 +185,7 @@ def act(request: HttpRequest, slug: str) -> HttpResponse:
     if action == "correct" and reference is None:
         messages.info(request, "Nothing was changed.")
     if reference is not None:
-        return redirect("privacy:done", slug, reference)
+        return redirect("privacy:done", study.slug, reference)
     annotator.refresh_from_db()
     return redirect(_address(study, annotator.pseudonym))
 

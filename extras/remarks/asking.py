@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 
 from annotation.content.added_questions import AddedQuestions
-from annotation.models import Annotation, Annotator, Assignment
-from annotation.services.endings import AtEnd
-from extras.remarks.models import ItemFlag, RemarkQuestions, Remarks, RemarksDraft
+from annotation.models import Annotation, Assignment
+from extras.remarks.models import ItemFlag, RemarkQuestions, Remarks
 from studies.models import Study
 from studies.pages.responses import whole_number
 
@@ -52,6 +51,7 @@ def shows_results(study: Study) -> bool:
 class RemarksForm:
     """The remarks at one item (see `AddedForm`). None of them has to be made."""
 
+    name: ClassVar[str] = "remarks"
     template: ClassVar[str] = "annotation/_remarks.html"
     flags = _FLAGS
 
@@ -83,10 +83,7 @@ class RemarksForm:
 
     def entered(self, assignment: Assignment) -> Mapping[str, str]:
         draft, answer = (getattr(assignment, name, None) for name in ("draft", "annotation"))
-        kept: Mapping[str, str] | None = None
-        if draft is not None:
-            rows = RemarksDraft.objects.filter(assignment=assignment, version=draft.version)
-            kept = rows.values_list("entered", flat=True).first()
+        kept: Mapping[str, str] | None = draft.added.get(self.name) if draft else None
         if kept is None and answer is not None and (stored := remarks_of(answer)):
             kept = {
                 "flag": stored.flag,
@@ -95,14 +92,8 @@ class RemarksForm:
             }
         return {name: (kept or {}).get(name, "") for name in self.names}
 
-    def save_draft(self, assignment: Assignment) -> None:
-        RemarksDraft.objects.update_or_create(
-            assignment=assignment,
-            defaults={"version": assignment.draft.version, "entered": dict(self.values)},
-        )
-
-    def delete_draft(self, assignment: Assignment) -> None:
-        RemarksDraft.objects.filter(assignment=assignment).delete()
+    def draft(self, assignment: Assignment) -> Mapping[str, str]:
+        return dict(self.values)
 
     def is_stored(self, answer: Annotation) -> bool:
         stored, values = remarks_of(answer), self._values()
@@ -131,12 +122,4 @@ def _form_for(study: Study) -> RemarksForm | None:
     return RemarksForm(study, asked) if asked else None
 
 
-QUESTIONS = AddedQuestions("remarks", _form_for)
-
-
-def _forget(annotator: Annotator) -> None:
-    """Delete the drafts of somebody who withdraws; their remarks leave with their answers."""
-    RemarksDraft.objects.filter(assignment__annotator=annotator).delete()
-
-
-AT_END = AtEnd("remarks", completed=lambda annotator: None, withdrew=_forget)
+QUESTIONS = AddedQuestions(RemarksForm.name, _form_for)

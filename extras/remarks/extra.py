@@ -18,7 +18,6 @@ EXTRA = Extra(
     ),
     files=(Placed("setup:FILE", at="study", after="wordings"),),
     exports=("exports:REMARKS",),
-    events=(Placed("asking:AT_END", at="ended"),),
     steps=(
         Placed("asking:QUESTIONS", at="questions"),
         Placed("own_numbers:NOTE", at="notes"),

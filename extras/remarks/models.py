@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from annotation.models import Annotation, Assignment
+from annotation.models import Annotation
 from studies.models import Study
 from studies.statements import clock
 
@@ -64,20 +64,3 @@ class Remarks(models.Model):
 
     def __str__(self) -> str:
         return f"{self.answer_id}, revision {self.revision}"
-
-
-class RemarksDraft(models.Model):
-    """Unsent remarks. They belong to the draft with this `version`; any other is outdated."""
-
-    assignment = models.OneToOneField(
-        Assignment, on_delete=models.CASCADE, related_name="remarks_draft"
-    )
-    version = models.PositiveIntegerField()
-    entered = models.JSONField(default=dict)
-    created_at = clock.MomentField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["pk"]
-
-    def __str__(self) -> str:
-        return f"draft at {self.assignment_id}"

@@ -6,7 +6,6 @@ from studies.pages.addressed import view
 
 app_name = "rules"
 urlpatterns = [
-    path("why/", view("extras.rules.views:why"), name="why"),
+    path("why/", view("extras.rules.views:why", "again"), name="why"),
     path("why/status/", view("extras.rules.views:status"), name="status"),
-    path("why/again/", view("extras.rules.views:again"), name="again"),
 ]

@@ -102,7 +102,7 @@ def _preselected(text: str) -> str:
 @login_required
 @require_GET
 def campaign_page(
-    request: HttpRequest, slug: str, campaign_id: str, *, template: str
+    request: HttpRequest, slug: str, campaign_id: str, *, template: str = "judging/campaign.html"
 ) -> HttpResponse:
     """Show a campaign as a page, or the part that is refreshed while runs are active."""
     study = get_study(request.user, slug)
@@ -181,11 +181,11 @@ def _is_untaken(run: JudgeRun) -> bool:
 
 @login_required
 @require_POST
-def change_all(request: HttpRequest, slug: str, campaign_id: str, action: str) -> HttpResponse:
+def change_all(request: HttpRequest, slug: str, campaign_id: str) -> HttpResponse:
     """Pause, resume or cancel all runs of a campaign."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     campaign = get_campaign(study, campaign_id)
-    user = cast(User, request.user)
+    user, action = cast(User, request.user), request.POST["action"]
     try:
         if action in _AFTER_PROBE:
             changed = _AFTER_PROBE[action](campaign_id=campaign.pk, user=user)

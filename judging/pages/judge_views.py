@@ -217,10 +217,10 @@ def _tested(request: HttpRequest, study: Study, judge: Judge) -> HttpResponse:
 
 @login_required
 @require_POST
-def change_offer(request: HttpRequest, slug: str, judge_id: int, action: str) -> HttpResponse:
+def change_offer(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse:
     """Retire a judge, offer it again, remove its stored key, or delete it."""
     study, user = _editors_study(request, slug), cast(User, request.user)
-    judge = get_object_or_404(_judges(), pk=judge_id)
+    judge, action = get_object_or_404(_judges(), pk=judge_id), request.POST["action"]
     if not may_change(user, judge):
         raise Http404
     try:
@@ -228,7 +228,7 @@ def change_offer(request: HttpRequest, slug: str, judge_id: int, action: str) ->
             changes.delete_judge(judge=judge, study=study, user=user)
             messages.success(request, f"Judge “{judge.name}” is deleted.")
             return redirect("judging:judges", slug)
-        if action == "remove-key":
+        if action == "remove_key":
             changes.remove_key(judge=judge, study=study, user=user)
             messages.success(request, "The stored key is removed.")
         else:

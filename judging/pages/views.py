@@ -247,8 +247,8 @@ _ACTIONS = {
     "resume": lifecycle.resume_run,
     "cancel": lifecycle.cancel_run,
     "retry": lifecycle.retry_failed,
-    "leave-out": lifecycle.leave_out_run,
-    "take-back": lifecycle.take_back_run,
+    "leave_out": lifecycle.leave_out_run,
+    "take_back": lifecycle.take_back_run,
 }
 
 
@@ -284,7 +284,9 @@ class ShownJudgment:
 
 @login_required
 @require_GET
-def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse:
+def runs_page(
+    request: HttpRequest, slug: str, *, template: str = "judging/list.html"
+) -> HttpResponse:
     """Show all runs of a study, filtered and sorted, as a page, its live part, or CSV."""
     study = get_study(request.user, slug)
     form = RunFilter(study, request.GET)
@@ -401,11 +403,11 @@ def _saving_of(run: JudgeRun, judgments: int) -> Saving | None:
 
 @login_required
 @require_POST
-def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> HttpResponse:
+def change_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """Pause, resume or cancel a run; viewers get the same 404 as users without access."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     run = get_run(study, run_id)
-    if not _ACTIONS[action](run_id=run.pk, user=cast(User, request.user)):
+    if not _ACTIONS[request.POST["action"]](run_id=run.pk, user=cast(User, request.user)):
         messages.info(
             request, "Nothing was changed, because the state of the run has changed meanwhile."
         )

@@ -1,4 +1,7 @@
-"""Views by their names, so that a start loads addresses but no pages."""
+"""Views by their names, so that a start loads addresses but no pages.
+
+A page and what its forms do have one address: the field `action` of a form names the view.
+"""
 
 from collections.abc import Callable, Iterable
 from pkgutil import resolve_name
@@ -6,25 +9,30 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, URLResolver
+from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver, resolve
+from django.views.decorators.http import require_POST
 
 View = Callable[..., HttpResponseBase]
 
 
-def view(address: str) -> View:
+def view(address: str, *actions: str, **others: str) -> View:
     """The view “package.module:name”, whose module is imported at its first request.
 
-    What a decorator writes on the view itself, such as `csrf_exempt`, is not seen: name such a view
-    in the patterns as it is.
+    A POST whose field `action` is one of `actions` goes to the view of that name in the module, and
+    one of `others` to the view that it names, there or in another module. What a decorator writes
+    on the view itself, such as `csrf_exempt`, is not seen: name such a view in the patterns itself.
     """
     module, _, name = address.partition(":")
+    named = {**dict(zip(actions, actions, strict=True)), **others}
+    forms = {action: to if ":" in to else f"{module}:{to}" for action, to in named.items()}
 
-    def call(request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponseBase:
-        response: HttpResponseBase = resolve_name(address)(request, *arguments, **named)
+    def call(request: HttpRequest, *arguments: Any, **parts: Any) -> HttpResponseBase:
+        chosen = forms.get(request.POST.get("action", "")) if forms else None
+        response: HttpResponseBase = resolve_name(chosen or address)(request, *arguments, **parts)
         return response
 
     call.__module__, call.__name__, call.__qualname__ = module, name, name
-    call.address = address  # type: ignore[attr-defined]
+    call.address, call.forms = address, forms  # type: ignore[attr-defined]
     return call
 
 
@@ -35,10 +43,48 @@ def load(patterns: Iterable[URLPattern | URLResolver]) -> None:
             load(pattern.url_patterns)
         else:
             viewed(pattern.callback)
+            form_views(pattern.callback)
 
 
 def viewed(callback: View) -> View:
     """The view itself, of a callback that may be made by `view`."""
     address = getattr(callback, "address", "")
-    found: View = resolve_name(address) if address else callback
-    return found
+    page: View = resolve_name(address) if address else callback
+    return page
+
+
+def form_views(callback: View) -> dict[str, View]:
+    """The views of a page's forms, by what their field `action` says."""
+    forms: dict[str, str] = getattr(callback, "forms", {})
+    return {action: resolve_name(address) for action, address in forms.items()}
+
+
+class FormOfPage:
+    """A part of addresses: a page and what the field `action` of one of its forms says."""
+
+    regex = r"[\w/-]+/[\w-]+"
+
+    def to_python(self, value: str) -> tuple[ResolverMatch, str]:
+        page, _, action = value.rpartition("/")
+        action = action.replace("-", "_")
+        try:
+            match = resolve(f"/{page}/")
+        except Resolver404:
+            raise ValueError(value) from None
+        if action not in getattr(match.func, "forms", {}):
+            raise ValueError(value)
+        return match, action
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+@require_POST
+def form_of_page(request: HttpRequest, form: tuple[ResolverMatch, str]) -> HttpResponseBase:
+    """Do what a form of a page does, for programs that post to the page and that name below it."""
+    match, action = form
+    sent = request.POST.copy()
+    sent["action"] = action
+    request.POST = sent  # type: ignore[assignment]
+    response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+    return response

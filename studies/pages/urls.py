@@ -7,7 +7,11 @@ app_name = "studies"
 urlpatterns = [
     path("", view("studies.pages.views:list_page"), name="list"),
     path("new/", view("studies.pages.settings_views:new"), name="new"),
-    path("<slug:slug>/", view("studies.pages.overview_views:detail"), name="detail"),
+    path(
+        "<slug:slug>/",
+        view("studies.pages.overview_views:detail", state="change_state"),
+        name="detail",
+    ),
     path(
         "<slug:slug>/monitor/", view("studies.pages.overview_views:monitor_panel"), name="monitor"
     ),
@@ -17,7 +21,6 @@ urlpatterns = [
     path("<slug:slug>/launch/", view("studies.pages.overview_views:launch"), name="launch"),
     path("<slug:slug>/settings/", view("studies.pages.settings_views:settings"), name="settings"),
     path("<slug:slug>/settings/extras/", view("studies.pages.extra_views:extras"), name="extras"),
-    path("<slug:slug>/state/", view("studies.pages.overview_views:change_state"), name="state"),
     path("<slug:slug>/import/", view("studies.pages.import_views:import_page"), name="import"),
     path(
         "<slug:slug>/import/columns/<str:public_id>/",
@@ -45,33 +48,26 @@ urlpatterns = [
         name="import-status",
     ),
     path("<slug:slug>/items/", view("studies.pages.views:items"), name="items"),
-    path("<slug:slug>/team/", view("studies.pages.team_views:members"), name="team"),
-    path("<slug:slug>/team/invite/", view("studies.pages.team_views:invite"), name="team-invite"),
     path(
-        "<slug:slug>/team/withdraw/",
-        view("studies.pages.team_views:withdraw"),
-        name="team-withdraw",
+        "<slug:slug>/team/",
+        view(
+            "studies.pages.team_views:members", "invite", "remove", "withdraw", role="change_role"
+        ),
+        name="team",
     ),
-    path("<slug:slug>/team/role/", view("studies.pages.team_views:change_role"), name="team-role"),
-    path("<slug:slug>/team/remove/", view("studies.pages.team_views:remove"), name="team-remove"),
     path(
         "<slug:slug>/team/hand-over/",
         view("studies.pages.team_views:hand_over"),
         name="team-hand-over",
     ),
     path(
-        "<slug:slug>/providers/", view("studies.pages.settings_views:providers"), name="providers"
+        "<slug:slug>/providers/",
+        view("studies.pages.settings_views:providers", "decide"),
+        name="providers",
     ),
     path(
-        "<slug:slug>/providers/decide/",
-        view("studies.pages.settings_views:decide"),
-        name="providers-decide",
+        "<slug:slug>/whole/",
+        view("studies.pages.team_views:whole_study", "archive", "copy", "delete", "retention"),
+        name="whole",
     ),
-    path("<slug:slug>/whole/", view("studies.pages.team_views:whole_study"), name="whole"),
-    path("<slug:slug>/whole/copy/", view("studies.pages.team_views:copy"), name="copy"),
-    path("<slug:slug>/whole/archive/", view("studies.pages.team_views:archive"), name="archive"),
-    path(
-        "<slug:slug>/whole/retention/", view("studies.pages.team_views:retention"), name="retention"
-    ),
-    path("<slug:slug>/whole/delete/", view("studies.pages.team_views:delete"), name="delete"),
 ]

@@ -112,11 +112,11 @@ def test_a_run_can_be_left_out_on_its_page(study, client, django_user_model):
     run = JudgeRun.objects.get(judge__name="whole")
     page = reverse("judging:run", args=[study.slug, run.public_id])
 
-    client.post(reverse("judging:change", args=[study.slug, run.public_id, "leave-out"]))
+    client.post(reverse("judging:run", args=[study.slug, run.public_id]), {"action": "leave_out"})
 
     text = client.get(page).content.decode()
     assert "<strong>Not for the report</strong>" in text
-    client.post(reverse("judging:change", args=[study.slug, run.public_id, "take-back"]))
+    client.post(reverse("judging:run", args=[study.slug, run.public_id]), {"action": "take_back"})
     run.refresh_from_db()
     assert run.in_report
 

@@ -149,7 +149,9 @@ def test_two_ready_made_checks_are_fair_and_use_up_no_item(length, language, per
     before = list(Item.objects.values_list("key", "seats_needed", "content_hash"))
     client = sign_in(study)
 
-    page = client.post("/studies/one/people/checks/items/", {"ready": "yes"}, follow=True)
+    page = client.post(
+        "/studies/one/people/checks/", {"action": "items", "ready": "yes"}, follow=True
+    )
 
     text = page.content.decode()
     words = re.sub(r"<[^>]+>", "", text)

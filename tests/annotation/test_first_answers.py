@@ -297,7 +297,7 @@ def test_a_button_releases_seats_of_people_who_never_answered(study):
     researcher = sign_in(study)
 
     page = researcher.get(f"/studies/{study.slug}/people/").content.decode()
-    researcher.post(f"/studies/{study.slug}/people/release/")
+    researcher.post(f"/studies/{study.slug}/people/", {"action": "release"})
     after = researcher.get(f"/studies/{study.slug}/people/").content.decode()
 
     assert "Seats without an answer" in page
@@ -318,7 +318,7 @@ def test_on_prolific_nothing_is_released():
     owner = sign_in(study, "owner")
 
     page = owner.get(f"/studies/{study.slug}/people/").content.decode()
-    owner.post(f"/studies/{study.slug}/people/release/")
+    owner.post(f"/studies/{study.slug}/people/", {"action": "release"})
 
     assert "without an answer" not in page
     assert seats_taken(study) == 3

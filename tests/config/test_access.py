@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -26,7 +27,7 @@ from judging.models import (
 )
 from studies.models import ImportJob, Membership, Study, Upload
 from tests.api.conftest import program
-from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
+from tests.config.test_hostile_requests import FORMS, LEFT_OUT, ROUTES, path
 from tests.extras import access
 from tests.factories import make_item, make_study
 from tests.sampling import examples, some
@@ -34,6 +35,8 @@ from tests.sampling import examples, some
 pytestmark = pytest.mark.django_db
 
 PAGES = [route for route in ROUTES if not route.startswith("admin/") and route not in LEFT_OUT]
+# What a form of a page does besides: the page, and what the field `action` says.
+PAGES += [f"{route} {action}" for route, action in FORMS]
 STUDY = "studies/<slug>/"
 OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(STUDY)]
 # These ask for no account: participants, links, invitations, forgotten passwords.
@@ -87,18 +90,18 @@ FOR_VIEWERS = {
 }
 # What only owners may do; they are all POSTs but forms of extras.
 FOR_OWNERS = {
-    "providers/decide/",
+    "providers/ decide",
     "team/hand-over/",
-    "team/invite/",
-    "team/remove/",
-    "team/role/",
-    "team/withdraw/",
-    "whole/archive/",
-    "whole/delete/",
-    "whole/retention/",
+    "team/ invite",
+    "team/ remove",
+    "team/ role",
+    "team/ withdraw",
+    "whole/ archive",
+    "whole/ delete",
+    "whole/ retention",
 }
 # Any member who may create studies may copy one.
-MAY_COPY = {"whole/copy/"}
+MAY_COPY = {"whole/ copy"}
 # And an editor may make a linked one.
 MAY_CREATE = MAY_COPY.union(*(each.MAY_CREATE for each in access()))
 # Nobody finds these here: they want a file, a parameter, or a study of another kind.
@@ -107,7 +110,10 @@ NOT_HERE = {
     "import/columns/<public_id>/item/<number>/",
     "people/annotator/",
     "people/invitations/",
-    "people/prolific/bonuses/act/",
+    "people/prolific/bonuses/ pay",
+    "people/prolific/bonuses/ set_up",
+    "people/prolific/bonuses/ release",
+    "people/prolific/bonuses/ cancel",
     "reports/<public_id>/card.png",
     "reports/<public_id>/card.svg",
     "reports/<public_id>/pages/<name>.html",
@@ -124,11 +130,18 @@ for _of_extra in access():
     NOT_HERE |= _of_extra.NOT_HERE
 # Who added a judge may change it, and superusers.
 FOR_CREATORS = {
-    "judges/available/<judge_id>/<action>/",
+    "judges/available/<judge_id>/ retire",
+    "judges/available/<judge_id>/ offer",
+    "judges/available/<judge_id>/ remove_key",
+    "judges/available/<judge_id>/ delete",
     "judges/available/<judge_id>/change/",
 }
 # Judges belong to the server and are offered in every study.
 SHARED = ("judges/available/",)
+# What a form names by a field, by the parameter of addresses that has the same.
+IDS = {"export": "public_id", "proposal": "public_id", "expert": "expert_id", "job": "job_id"}
+IDS |= {"draft": "draft_id", "link": "link_id", "file": "file_id"}
+NAMED = {"exports/ again"}.union(*(each.NAMED for each in access()))
 SIGN_IN, NO_SUCH_METHOD, HIDDEN = "sign in", 405, 404
 WRITES = re.compile(r'\s*(?:INSERT|UPDATE|DELETE|REPLACE)[^"]*"(\w+)"')
 # What a page computes when it is first read, from what is there, and keeps: a repeat is the same.
@@ -216,12 +229,20 @@ def written() -> Iterator[set[str]]:
     tables.update({match[1] for match in found if match} - KEPT_WHEN_READ)
 
 
+def sent(client: Client, method: str, route: str, known: dict[str, str]) -> Any:
+    """The response to a request of a page, or to one of its forms if it is a POST."""
+    page, _, action = route.partition(" ")
+    fields = {name: known.get(key, "1") for name, key in IDS.items()} | {"action": action}
+    data = [fields] if action and method == "post" else []
+    return getattr(client, method)(path(page, known), *data)
+
+
 def answers(client: Client, route: str, known: dict[str, str]) -> list[int | str]:
-    """What GET and POST of a route give; whatever they did is undone."""
-    found: list[int | str] = []
-    for method in ("get", "post"):
+    """What GET and POST of a route give; whatever they did is undone. Forms are only posted."""
+    found: list[int | str] = [NO_SUCH_METHOD] if " " in route else []
+    for method in ("post",) if " " in route else ("get", "post"):
         with written() as tables, transaction.atomic():
-            response = getattr(client, method)(path(route, known))
+            response = sent(client, method, route, known)
             transaction.set_rollback(True)
         assert method == "post" or not tables, f"Reading {route} writes {tables}"
         is_sign_in = response.headers.get("Location", "").startswith("/accounts/login/")
@@ -242,9 +263,9 @@ def test_every_address_has_a_rule():
         "",
         "accounts/end-all/",
         "accounts/second-step/",
-        "accounts/second-step/off/",
+        "accounts/second-step/ off",
         "accounts/tokens/",
-        "accounts/tokens/delete/",
+        "accounts/tokens/ delete",
         "studies/",
         "studies/new/",
     }.union(*(each.OTHERS for each in access()))
@@ -294,7 +315,7 @@ def test_non_members_find_nothing_and_a_hidden_study_looks_like_a_missing_one(kn
         for method in METHODS[: examples(2, every=len(METHODS))]:
             with transaction.atomic():
                 hidden, none = (
-                    shape(getattr(client, method)(path(route, known(route) | {"slug": slug})), slug)
+                    shape(sent(client, method, route, known(route) | {"slug": slug}), slug)
                     for slug in HIDDEN_SLUGS
                 )
                 transaction.set_rollback(True)
@@ -330,6 +351,7 @@ def test_nothing_of_a_study_is_reached_through_another_one(known):
     """With the ids of one study in the addresses of another, where one may do everything."""
     owner = client_of("owner", make_study(slug="other"))
     routes = [r for r in OF_STUDIES if "<" in r and "<step>" not in r and not r.startswith(SHARED)]
+    routes += NAMED
 
     def elsewhere(route: str) -> dict[str, str]:
         return known(route) | {"slug": "other"}
@@ -347,7 +369,7 @@ def test_viewers_read_their_pages_and_change_nothing(study, known):
     assert reads == FOR_VIEWERS - NOT_HERE
     changes = {r for r, (_, post) in found.items() if post not in (HIDDEN, NO_SUCH_METHOD)}
     assert changes == MAY_COPY
-    assert found["whole/copy/"][1] == 403
+    assert found["whole/ copy"][1] == 403
 
 
 @pytest.mark.slow
@@ -388,7 +410,7 @@ def test_safe_methods_change_nothing(study, known):
     for route in some(PAGES, keep=0) or routes:
         for method in ("get", "head", "options"):
             with written() as tables, transaction.atomic():
-                response = getattr(root, method)(path(route, known(route)))
+                response = sent(root, method, route, known(route))
                 if response.streaming:
                     list(response.streaming_content)
                 transaction.set_rollback(True)

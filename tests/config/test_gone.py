@@ -35,7 +35,9 @@ def test_a_second_press_of_delete_says_that_it_is_gone(study, monkeypatch):
 
     monkeypatch.setattr(team_views, "delete_study", delete_twice)
 
-    answer = client.post(reverse("studies:delete", args=["s"]), {"confirmation": "s"})
+    answer = client.post(
+        reverse("studies:whole", args=["s"]), {"action": "delete", "confirmation": "s"}
+    )
 
     assert answer.status_code == 404
     assert "This no longer exists" in answer.content.decode()
@@ -52,7 +54,9 @@ def test_changing_something_deleted_is_not_a_server_error(error, study, wording,
 
     monkeypatch.setattr("judging.pages.wording_views.delete_wording", lose)
 
-    answer = client.post(reverse("judging:delete-wording", args=["s", wording.public_id]))
+    answer = client.post(
+        reverse("judging:wording", args=["s", wording.public_id]), {"action": "delete"}
+    )
 
     assert answer.status_code == 404
 
@@ -66,4 +70,4 @@ def test_an_error_in_an_existing_study_stays_an_error(study, wording, monkeypatc
     monkeypatch.setattr(wordings, "lock_study", fail)
 
     with pytest.raises(IntegrityError):
-        client.post(reverse("judging:delete-wording", args=["s", wording.public_id]))
+        client.post(reverse("judging:wording", args=["s", wording.public_id]), {"action": "delete"})

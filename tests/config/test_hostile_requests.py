@@ -12,6 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from analysis.models import Report
 from studies.models import ImportJob, Membership
+from studies.pages.addressed import form_views
 from tests.annotation.pages.walking import start
 from tests.factories import make_items, make_study
 from tests.sampling import some
@@ -93,6 +94,16 @@ def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
             yield from patterns(entry, route)
 
 
+def form_patterns(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, str]]:
+    """Every form of a page that has its own view: the route, and what the field `action` says."""
+    for entry in resolver.url_patterns:
+        route = before + _plain(str(entry.pattern))
+        if isinstance(entry, URLPattern):
+            yield from ((route, action) for action in form_views(entry.callback))
+        else:
+            yield from form_patterns(entry, route)
+
+
 def _plain(route: str) -> str:
     named = re.sub(r"\(\?P<(\w+)>[^)]*\)+", r"<\1>", route)
     return (
@@ -101,6 +112,7 @@ def _plain(route: str) -> str:
 
 
 ROUTES = sorted(set(patterns(get_resolver())))
+FORMS = sorted(form_patterns(get_resolver()))
 # What people open costs most: by default, others with each commit. A participant's own pages are
 # few, and always among them.
 OWN = [route for route in ROUTES if route.startswith("s/<slug>/")]
@@ -110,6 +122,7 @@ OPENED = {"participant": OWN + some(ELSEWHERE, keep=20), "owner": some(ROUTES, k
 # tests/api sends what it likes to the API.
 LEFT_OUT = {
     "api/v1/<route>",
+    "<form>/",
     "healthz",
     "accounts/logout/",
     "admin/logout/",

@@ -71,8 +71,8 @@ def typed(owner: Client, study: Study) -> None:
         key_from="none",
         **_judge_defaults(owner),
     )
-    post(owner, "team/invite/", role="viewer", note=MARKUP)
-    post(owner, "whole/copy/", title=f"Copy {MARKUP}", slug="copy")
+    post(owner, "team/", action="invite", role="viewer", note=MARKUP)
+    post(owner, "whole/", action="copy", title=f"Copy {MARKUP}", slug="copy")
     texts = owner.get("/studies/s/people/texts/").context["form"]
     written = {field.name: f"{field.name} {MARKUP}" for field in texts}
     written |= {"contact": "a@b.example", "version": str(texts["version"].value())}
@@ -86,7 +86,7 @@ def typed(owner: Client, study: Study) -> None:
         note=MARKUP,
         template=f"{{{{ persona }}}} {{{{ response_a }}}} {{{{ response_b }}}} {SLOTLESS} [[",
     )
-    post(owner, "providers/decide/", decision="confirm", reason=MARKUP)
+    post(owner, "providers/", action="decide", decision="confirm", reason=MARKUP)
     assert PromptTemplate.objects.get(name="plain").note == MARKUP
     assert Study.objects.get(slug="s").consent.endswith(MARKUP)
     assert ComprehensionQuestion.objects.get(study=study).pointer.endswith(MARKUP)

@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.nightly]
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD, STUDY, ITEMS = "a good long secret", "far-apart", 60
 HOME = f"/studies/{STUDY}/"
+BUILD = {"action": "build", "threshold": "80", "bootstrap": "100", "seed": "1"}
 LONG = (
     "This is what I would do, and I would do it again. " * 99 + "Yes."
 )  # a worker imports such a file
@@ -203,7 +204,7 @@ def judge(machines: Machines, ada: Researcher) -> None:
 
 def build_and_share_a_report(machines: Machines, ada: Researcher) -> None:
     """A report is built by a worker; its files and its shared copy are read from both."""
-    page = ada.post(ada.first, f"{HOME}reports/build/", threshold="80", bootstrap="100", seed="1")
+    page = ada.post(ada.first, f"{HOME}reports/", **BUILD)
     ada.wait(ada.second, f"{page}status/")
 
     assert machines.query("SELECT state, message FROM analysis_report") == [("done", "Done.")]
@@ -219,7 +220,7 @@ def build_and_share_a_report(machines: Machines, ada: Researcher) -> None:
 
 def export(machines: Machines, ada: Researcher) -> None:
     """An export is written by a worker and downloaded from both."""
-    ada.post(ada.second, f"{HOME}exports/new/", what="all", format="", licence="")
+    ada.post(ada.second, f"{HOME}exports/", action="new", what="all", format="", licence="")
     wait_until(lambda: machines.query("SELECT state FROM analysis_export") == [("done",)])
     ((export_id, sha256),) = machines.query("SELECT public_id, sha256 FROM analysis_export")
 
@@ -233,9 +234,9 @@ def delete(machines: Machines, ada: Researcher) -> None:
     assert {name.split("/")[1] for name in machines.bucket.objects} == {"exports", "reports"}
     assert machines.left_behind() == set()
 
-    ada.post(ada.first, f"{HOME}state/", state="closed")
-    ada.post(ada.first, f"{HOME}whole/archive/")
-    ada.post(ada.second, f"{HOME}whole/delete/", confirmation=STUDY)
+    ada.post(ada.first, HOME, action="state", state="closed")
+    ada.post(ada.first, f"{HOME}whole/", action="archive")
+    ada.post(ada.second, f"{HOME}whole/", action="delete", confirmation=STUDY)
 
     assert machines.bucket.objects == {}
 

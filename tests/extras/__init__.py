@@ -10,7 +10,7 @@ import extras
 def access() -> list[ModuleType]:
     """Who may open the pages of extras: `access.py` among the tests of each that has pages.
 
-    `FOR_VIEWERS`, `FOR_OWNERS`, `NOT_HERE`, `MAY_CREATE` and `KEPT_WHEN_READ` are as in
+    `FOR_VIEWERS`, `FOR_OWNERS`, `NOT_HERE`, `MAY_CREATE`, `NAMED` and `KEPT_WHEN_READ` are as in
     `tests/config/test_access.py`; `OTHERS` are addresses of those who are signed in, outside any
     study, and `OPEN` the beginnings of those that ask for no account; and `things`
     are those of a study by the beginnings of their addresses; `known` are values of other
@@ -31,6 +31,7 @@ def access() -> list[ModuleType]:
                 "OTHERS",
                 "OPEN",
                 "KEPT_WHEN_READ",
+                "NAMED",
             ):
                 vars(module).setdefault(table, set())
             for function in ("things", "known"):

@@ -63,8 +63,8 @@ def page_of(campaign, part=""):
     return reverse(f"judging:campaign{part}", args=["s", campaign.public_id])
 
 
-def after(campaign, action):
-    return reverse("judging:change-campaign", args=["s", campaign.public_id, action])
+def after(editor, campaign, action):
+    editor.post(page_of(campaign), {"action": action})
 
 
 def words(client, url):
@@ -118,8 +118,8 @@ def test_a_probe_is_shown_whole_with_what_the_rest_will_take(study, judges, llm,
         "Starting the runs sends 6 questions in 2 runs: about 660 tokens, <strong>$0.0120</strong>"
         in page
     )
-    assert f'action="{after(campaign, "start")}"' in page
-    assert f'action="{after(campaign, "refuse")}"' in page
+    assert 'name="action" value="start"' in page
+    assert 'name="action" value="refuse"' in page
 
 
 @pytest.mark.nightly
@@ -128,7 +128,7 @@ def test_starting_asks_the_rest_and_the_first_question_not_again(
 ):
     campaign = probed(editor, queued)
 
-    editor.post(after(campaign, "start"))
+    after(editor, campaign, "start")
     work(queued)
 
     assert set(JudgeRun.objects.values_list("state", "probe_first")) == {("done", False)}
@@ -140,7 +140,7 @@ def test_starting_asks_the_rest_and_the_first_question_not_again(
 def test_not_starting_asks_nothing_more(study, judges, llm, editor, queued):
     campaign = probed(editor, queued)
 
-    editor.post(after(campaign, "refuse"))
+    after(editor, campaign, "refuse")
     recover_runs(at_start=True)
     work(queued)
 
@@ -200,12 +200,12 @@ def test_a_probe_without_a_reply_says_why_and_holds_its_run_alone_back(
     assert "refuses the key" in page
     assert "Starting the runs sends 3 questions in 1 run:" in page
 
-    editor.post(after(campaign, "start"))
+    after(editor, campaign, "start")
     work(queued)
     states = JudgeRun.objects.order_by("pk").values_list("state", flat=True)
     assert list(states) == ["stopped_outage", "done"]
 
-    editor.post(after(campaign, "probe"))
+    after(editor, campaign, "probe")
     work(queued)
     assert list(states.all()) == ["paused", "done"]
     assert len(llm.requests) == 1 + 4 + 1
@@ -219,7 +219,7 @@ def test_a_probe_that_fails_asks_the_same_question_however_often_one_presses(
     campaign = probed(editor, queued)
 
     for _ in range(2):
-        editor.post(after(campaign, "probe"))
+        after(editor, campaign, "probe")
         work(queued)
 
     assert sorted(asked(llm).values()) == [6]  # three times by each of two judges
@@ -227,7 +227,7 @@ def test_a_probe_that_fails_asks_the_same_question_however_often_one_presses(
     page = words(editor, page_of(campaign, "-panel"))
     assert '<progress max="8" value="0"' in page
     assert "<dt>Done</dt><dd>0 of 8" in page
-    assert f'action="{after(campaign, "start")}"' not in page
+    assert 'name="action" value="start"' not in page
 
 
 def test_a_run_can_be_started_or_refused_by_itself(study, judges, llm, editor, queued):
@@ -238,8 +238,8 @@ def test_a_run_can_be_started_or_refused_by_itself(study, judges, llm, editor, q
     assert ">Start run<" in page
     assert "Discard run" in page
 
-    editor.post(reverse("judging:change", args=["s", one.public_id, "resume"]))
-    editor.post(reverse("judging:change", args=["s", two.public_id, "cancel"]))
+    editor.post(reverse("judging:run", args=["s", one.public_id]), {"action": "resume"})
+    editor.post(reverse("judging:run", args=["s", two.public_id]), {"action": "cancel"})
     work(queued)
 
     states = JudgeRun.objects.order_by("pk").values_list("state", flat=True)
@@ -250,9 +250,9 @@ def test_a_run_can_be_started_or_refused_by_itself(study, judges, llm, editor, q
 def test_what_was_refused_alone_stays_so_when_the_others_start(study, judges, llm, editor, queued):
     campaign = probed(editor, queued)
     one = JudgeRun.objects.earliest("pk")
-    editor.post(reverse("judging:change", args=["s", one.public_id, "cancel"]))
+    editor.post(reverse("judging:run", args=["s", one.public_id]), {"action": "cancel"})
 
-    editor.post(after(campaign, "start"))
+    after(editor, campaign, "start")
     work(queued)
 
     assert set(JudgeRun.objects.values_list("judge__name", "state")) == {
@@ -272,7 +272,7 @@ def test_runs_that_have_replies_are_left_alone_until_the_start(study, judges, ll
     assert (done.state, done.judgments.count(), len(llm.requests)) == ("done", 4, 1)
     assert "Starting the runs sends 5 questions in 2 runs" in words(editor, page_of(campaign))
 
-    editor.post(after(campaign, "start"))
+    after(editor, campaign, "start")
     work(queued)
     assert len(llm.requests) == 1 + 4 + 1
 

@@ -29,9 +29,7 @@ from tests.judging.run_helpers import judge_all, start, study_of
 FORBIDDEN = {"redistribution": "forbidden", "licence": "own terms"}
 REASON = "Approved by the data owner."
 AWAY = "https://gateway.example.com/v1"
-PAGE, DECIDE = (
-    reverse(f"studies:{name}", args=["s"]) for name in ("providers", "providers-decide")
-)
+PAGE = reverse("studies:providers", args=["s"])
 
 
 @pytest.fixture
@@ -146,20 +144,23 @@ def test_an_owner_decides_on_the_page_and_others_read_it(study):
     owner, editor = sign_in(study, role="owner"), sign_in(study)
     assert "Items must not be sent to providers." in words(editor.get(PAGE))
     assert "Save decision" not in words(editor.get(PAGE))
-    assert editor.post(DECIDE, {"decision": "confirm", "reason": REASON}).status_code == 404
+    assert (
+        editor.post(PAGE, {"action": "decide", "decision": "confirm", "reason": REASON}).status_code
+        == 404
+    )
 
-    refused = owner.post(DECIDE, {"decision": "confirm", "reason": ""})
+    refused = owner.post(PAGE, {"action": "decide", "decision": "confirm", "reason": ""})
     assert refused.status_code == 422
     assert "Write the reason" in words(refused)
-    owner.post(DECIDE, {"decision": "confirm", "reason": REASON})
+    owner.post(PAGE, {"action": "decide", "decision": "confirm", "reason": REASON})
     page = words(owner.get(PAGE))
     assert "Items may be sent to providers." in page
     assert REASON in page
 
-    owner.post(DECIDE, {"decision": "forbid"})
+    owner.post(PAGE, {"action": "decide", "decision": "forbid"})
     study.refresh_from_db()
     assert forbids_providers(study)
-    owner.post(DECIDE, {"decision": "follow"})
+    owner.post(PAGE, {"action": "decide", "decision": "follow"})
     study.refresh_from_db()
     assert (study.sharing, forbids_providers(study)) == ({}, True)
     assert StudyLog.objects.filter(event__startswith="sharing with providers").count() == 3

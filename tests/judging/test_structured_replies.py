@@ -183,11 +183,11 @@ def test_a_run_that_cannot_be_read_goes_on_structured_by_one_press(unread, llm):
     assert "12 of the first 12 questions got a reply that could not be read" in page
     assert any("12 of the first 12" in need.sentence for need in judge_needs(unread.study))
     viewer = sign_in(unread.study, "viewer")
-    address = reverse("judging:go-on", args=[unread.study.slug, unread.public_id])
-    assert viewer.post(address).status_code == 404
+    address = reverse("judging:run", args=[unread.study.slug, unread.public_id])
+    assert viewer.post(address, {"action": "structured"}).status_code == 404
     assert JudgeRun.objects.count() == 1  # nothing by itself
 
-    response = client.post(address)
+    response = client.post(address, {"action": "structured"})
 
     new = JudgeRun.objects.exclude(pk=unread.pk).get()
     assert response.url.endswith(f"{new.public_id}/")

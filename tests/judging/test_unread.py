@@ -72,7 +72,7 @@ def test_a_run_without_readable_replies_pauses_and_a_press_goes_on(
     assert ("Both have merits." in page) == (reply is UNREAD)
 
     llm.answer = lambda body, n: READABLE
-    client.post(reverse("judging:change", args=[study.slug, run.public_id, "resume"]))
+    client.post(reverse("judging:run", args=[study.slug, run.public_id]), {"action": "resume"})
     lifecycle.work_off(run_id=run.pk)
     run.refresh_from_db()
     assert (run.state, states(run)["done"]) == ("done", 10)

@@ -33,8 +33,10 @@ def urls(run):
     ]
 
 
-def change_url(run, action):
-    return reverse("judging:change", args=["s", run.public_id, action])
+def change(client, run, action, **extra):
+    return client.post(
+        reverse("judging:run", args=["s", run.public_id]), {"action": action}, **extra
+    )
 
 
 def answer(run, key, **fields):
@@ -58,12 +60,12 @@ def answer(run, key, **fields):
 def test_an_editor_pauses_resumes_and_cancels(run, study):
     editor = sign_in(study, "editor")
     for action, state in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
-        response = editor.post(change_url(run, action))
+        response = change(editor, run, action)
 
         run.refresh_from_db()
         assert (response.status_code, run.state) == (302, state)
 
-    again = editor.post(change_url(run, "resume"), follow=True)
+    again = change(editor, run, "resume", follow=True)
     assert "the state of the run has changed" in again.text
 
 
@@ -180,7 +182,7 @@ def test_what_failed_is_asked_again_by_a_button(run, study, monkeypatch):
     assert "Retry 1 failed" in page
 
     with TestCase.captureOnCommitCallbacks(execute=True):
-        editor.post(change_url(run, "retry"))
+        change(editor, run, "retry")
 
     run.refresh_from_db()
     assert (run.state, queued) == ("queued", [run.pk])

@@ -50,7 +50,9 @@ def test_an_editor_pauses_opens_and_closes(client, study):
 
     for state in ("paused", "open", "closed"):
         response = client.post(
-            reverse("studies:state", args=["one"]), {"state": state}, follow=True
+            reverse("studies:detail", args=["one"]),
+            {"action": "state", "state": state},
+            follow=True,
         )
         assert f"The study is {state}." in response.content.decode()
 
@@ -71,7 +73,9 @@ def test_an_impossible_change_of_state_is_refused(client, before, state, status,
     study = make_study(slug="one", state=before)
     sign_in(client, study)
 
-    response = client.post(reverse("studies:state", args=["one"]), {"state": state}, follow=True)
+    response = client.post(
+        reverse("studies:detail", args=["one"]), {"action": "state", "state": state}, follow=True
+    )
 
     assert response.status_code == status
     assert said in response.content.decode()
@@ -333,3 +337,15 @@ def test_items_are_sorted_by_their_answers(client):
     assert keys("answered") == [few.key, many.key]
     assert keys("-answered") == [many.key, few.key]
     assert keys("study__owner'") == sorted([few.key, many.key])
+
+
+def test_the_action_of_a_form_can_stand_in_the_address(client, study):
+    sign_in(client, study, role="editor")
+
+    done = client.post("/studies/one/state/", {"state": "paused"})
+    read = client.get("/studies/one/state/")
+    unknown = client.post("/studies/one/states/", {"state": "open"})
+
+    study.refresh_from_db()
+    assert study.state == "paused"
+    assert (done.status_code, read.status_code, unknown.status_code) == (302, 405, 404)

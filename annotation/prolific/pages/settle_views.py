@@ -382,7 +382,7 @@ def _looked_at(payment: BonusPayment) -> Spending | None:
 @editor_page
 def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
     """Pay once, check again, or cancel a payment."""
-    number, action = whole_number(request.POST.get("payment", "")), request.POST.get("action", "")
+    number = whole_number(request.POST.get("payment", ""))
     if number is None:
         raise Http404
     payment = get_object_or_404(BonusPayment, pk=number, prolific_study__study=study)
@@ -408,8 +408,6 @@ def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
             "Payment cancelled. Nothing was paid.",
         ),
     }
-    if action not in actions:
-        return HttpResponse(status=400)
-    function, words = actions[action]
+    function, words = actions[request.POST["action"]]
     attempt(request, function, lambda _: words)
     return redirect("people:prolific-bonuses", study.slug)

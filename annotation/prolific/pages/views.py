@@ -324,9 +324,7 @@ _CHANGES = {
 @editor_page
 def change(request: HttpRequest, study: Study) -> HttpResponse:
     """Pause, start or stop; stopping asks for confirmation."""
-    action = request.POST.get("action", "")
-    if action not in _CHANGES:
-        return HttpResponse(status=400)
+    action = request.POST["action"]
     if action == "STOP" and request.POST.get("sure") != "yes":
         return show(request, study, "stop")
     attempt(
@@ -426,10 +424,7 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
             ),
         ),
     }
-    chosen = actions.get(request.POST.get("action", ""))
-    if chosen is None:
-        return HttpResponse(status=400)
-    attempt(request, *chosen)
+    attempt(request, *actions[request.POST["action"]])
     if request.POST.get("then") == "settle":
         return redirect("people:prolific-settle", study.slug)
     return to_home(study)

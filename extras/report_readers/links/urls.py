@@ -5,11 +5,12 @@ from django.urls import include, path
 from studies.pages.addressed import view
 
 _OWNERS = [
-    path("", view("extras.report_readers.links.views:links"), name="links"),
-    path("<str:link_id>/end/", view("extras.report_readers.links.views:revoke"), name="revoke"),
-    path("<str:link_id>/names/", view("extras.report_readers.links.views:reveal"), name="reveal"),
     path(
-        "<str:link_id>/files/", view("extras.report_readers.links.views:write"), name="write-files"
+        "",
+        view(
+            "extras.report_readers.links.views:links", end="revoke", files="write", names="reveal"
+        ),
+        name="links",
     ),
 ]
 _SHARED = [

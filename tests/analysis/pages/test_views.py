@@ -70,8 +70,8 @@ def test_a_stranger_learns_nothing(client, finished):
     signed_in(client, study, "stranger")
 
     assert [client.get(page).status_code for page in pages(study, report)] == [404] * 7
-    build = reverse("analysis:build", args=[study.slug])
-    assert client.post(build).status_code == 404
+    reports = reverse("analysis:list", args=[study.slug])
+    assert client.post(reports, {"action": "build"}).status_code == 404
 
 
 def test_a_report_is_not_found_under_another_study(client, finished):
@@ -92,7 +92,7 @@ def test_an_editor_builds_a_report_with_the_chosen_parameters(client, queued, se
     study = make_study()
     user = signed_in(client, study, "editor")
 
-    response = client.post(reverse("analysis:build", args=[study.slug]), sent)
+    response = client.post(reverse("analysis:list", args=[study.slug]), {"action": "build"} | sent)
 
     report = study.reports.get()
     assert response.url == reverse("analysis:report", args=[study.slug, report.public_id])
@@ -107,7 +107,8 @@ def test_bad_parameters_come_back_with_what_is_wrong(client):
     signed_in(client, study, "editor")
 
     response = client.post(
-        reverse("analysis:build", args=[study.slug]), {"threshold": "101", "bootstrap": "5"}
+        reverse("analysis:list", args=[study.slug]),
+        {"action": "build", "threshold": "101", "bootstrap": "5"},
     )
 
     text = response.content.decode()

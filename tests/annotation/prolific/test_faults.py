@@ -114,14 +114,17 @@ class Person:
             "launch": ("-launch", {}),
             "launch apart": ("-launch", {}),
             "publish": ("-publish", {"sum": "37.80"}),
-            "pause": ("-change", {"action": "PAUSE"}),
-            "places": ("-places", {"extra": "2", "seen": str(PLACES), "sure": "yes"}),
-            "delete": ("-act", {"action": "forget"}),
-            "sync": ("-act", {"action": "sync"}),
-            "approve": ("-approve", {"submission": self._ids("done"), "confirmed": "1"}),
+            "pause": ("", {"action": "PAUSE"}),
+            "places": ("", {"action": "places", "extra": "2", "seen": str(PLACES), "sure": "yes"}),
+            "delete": ("", {"action": "forget"}),
+            "sync": ("", {"action": "sync"}),
+            "approve": (
+                "-settle",
+                {"action": "approve", "submission": self._ids("done"), "confirmed": "1"},
+            ),
             "returns": (
-                "-returns",
-                {"submission": self._ids("empty"), "reason": "No answers."},
+                "-settle",
+                {"action": "returns", "submission": self._ids("empty"), "reason": "No answers."},
             ),
             "reject": (
                 "-reject",
@@ -133,11 +136,11 @@ class Person:
                 },
             ),
             "set up": (
-                ("-payment", paying | {"action": "set_up"})
+                ("-bonuses", paying | {"action": "set_up"})
                 if payment
                 else ("-bonuses", {"submission": self._ids("part")})
             ),
-            "pay": ("-payment", paying | {"action": "pay"}),
+            "pay": ("-bonuses", paying | {"action": "pay"}),
         }
         return forms[action]
 

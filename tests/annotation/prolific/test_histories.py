@@ -87,17 +87,23 @@ class Researcher:
         self.client.force_login(User.objects.create_superuser("ada"))
 
     def act(self, action: str) -> None:
-        self._post("-act", {"action": action})
+        self._post("", {"action": action})
 
     def approve(self) -> None:
         chosen = self._proposed("approve")
         if chosen:
-            self._post("-approve", {"submission": chosen})
-            self._post("-approve", {"submission": chosen, "confirmed": str(len(chosen))})
+            self._post("-settle", {"action": "approve", "submission": chosen})
+            self._post(
+                "-settle",
+                {"action": "approve", "submission": chosen, "confirmed": str(len(chosen))},
+            )
 
     def ask_to_return(self) -> None:
         if chosen := self._proposed("return"):
-            self._post("-returns", {"submission": chosen, "reason": "Your work is not whole."})
+            self._post(
+                "-settle",
+                {"action": "returns", "submission": chosen, "reason": "Your work is not whole."},
+            )
 
     def pay(self) -> None:
         if chosen := self._proposed("bonus"):
@@ -105,7 +111,7 @@ class Researcher:
         for payment in BonusPayment.objects.filter(state__in=["prepared", "ready", "sent"]):
             data = {"payment": payment.pk, "sure": "yes"}
             action = {"prepared": "set_up", "ready": "pay", "sent": "release"}[payment.state]
-            self._post("-payment", data | {"action": action, "total": str(payment.total)})
+            self._post("-bonuses", data | {"action": action, "total": str(payment.total)})
 
     def _proposed(self, name: str) -> list[int]:
         page = self.client.get(reverse("people:prolific-settle", args=[self.study.slug]))

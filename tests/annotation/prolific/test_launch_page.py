@@ -113,7 +113,7 @@ def test_a_study_on_the_simulated_prolific_is_labelled_and_its_copy_may_recruit_
     copier = User.objects.get(memberships__study=study)
     copier.user_permissions.add(Permission.objects.get(codename="add_study"))
     copy = {"slug": "real", "title": "For people", "with_items": "on"}
-    editor.post(reverse("studies:copy", args=[study.slug]), copy)
+    editor.post(reverse("studies:whole", args=[study.slug]), {"action": "copy"} | copy)
 
     assert Study.objects.get(pk=study.pk).is_simulated
     assert not Study.objects.get(slug="real").is_simulated

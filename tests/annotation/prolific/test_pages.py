@@ -291,23 +291,23 @@ def test_stopping_asks_for_confirmation(study, signed_in, prolific):
     row = published(study)
     prolific.world.show_study(row.prolific_id)
 
-    page = signed_in.post(url(study, "-change"), {"action": "STOP"})
+    page = signed_in.post(url(study, ""), {"action": "STOP"})
     assert "Stop recruitment" in page.content.decode()
     assert prolific.world.studies[row.prolific_id]["status"] == "ACTIVE"
 
-    signed_in.post(url(study, "-change"), {"action": "STOP", "sure": "yes"})
+    signed_in.post(url(study, ""), {"action": "STOP", "sure": "yes"})
     assert prolific.world.studies[row.prolific_id]["status"] == "COMPLETED"
 
 
 def test_places_show_their_cost_before_they_are_added(study, signed_in, prolific):
     row = published(study)
 
-    page = signed_in.post(url(study, "-places"), {"extra": "2"}).content.decode()
+    page = signed_in.post(url(study, ""), {"action": "places", "extra": "2"}).content.decode()
     assert "$12.60" in page
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 6
 
-    agreed = {"extra": "2", "sure": "yes", "beyond": "yes", "sum": "12.60"}
-    signed_in.post(url(study, "-places"), agreed)
+    agreed = {"action": "places", "extra": "2", "sure": "yes", "beyond": "yes", "sum": "12.60"}
+    signed_in.post(url(study, ""), agreed)
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
 
 
@@ -317,16 +317,18 @@ def test_an_invalid_number_of_places_adds_nothing(extra, study, signed_in, proli
     row = published(study)
 
     for sure in ({}, {"sure": "yes"}):
-        response = signed_in.post(url(study, "-places"), {"extra": extra} | sure, follow=True)
+        response = signed_in.post(
+            url(study, ""), {"action": "places", "extra": extra} | sure, follow=True
+        )
         assert "how many places" in said(response)
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 6
 
 
-@pytest.mark.parametrize("page", ["-change", "-act", "-payment"])
-def test_an_unknown_action_does_nothing(page, study, signed_in, prolific):
-    response = signed_in.post(url(study, page), {"action": "nonsense", "payment": "x"})
+@pytest.mark.parametrize(("page", "action"), [("", "nonsense"), ("-bonuses", "pay")])
+def test_an_unknown_action_or_payment_does_nothing(page, action, study, signed_in, prolific):
+    response = signed_in.post(url(study, page), {"action": action, "payment": "x"})
 
-    assert response.status_code in (400, 404)
+    assert response.status_code in (404, 405)
     assert prolific.requests == []
 
 
@@ -344,9 +346,9 @@ def test_only_owners_approve_reject_and_pay(study, user, signed_in, prolific, ro
     asked = list(prolific.requests)
 
     for page, data in (
-        ("-approve", {"submission": [submission.pk], "confirmed": "1"}),
+        ("-settle", {"action": "approve", "submission": [submission.pk], "confirmed": "1"}),
         ("-reject", {"submission": [submission.pk], "reject": "1"}),
-        ("-payment", {"payment": payment.pk, "action": "pay", "sure": "yes", "total": "100"}),
+        ("-bonuses", {"payment": payment.pk, "action": "pay", "sure": "yes", "total": "100"}),
     ):
         response = signed_in.post(url(study, page), data, follow=role == "editor")
         if role == "editor":
@@ -381,9 +383,9 @@ def test_people_of_another_study_cannot_be_chosen(study, signed_in, prolific):
     pk = ProlificSubmission.objects.get().pk
 
     for page, data in (
-        ("-approve", {}),
-        ("-approve", {"confirmed": "1"}),
-        ("-returns", {"reason": "x"}),
+        ("-settle", {"action": "approve"}),
+        ("-settle", {"action": "approve", "confirmed": "1"}),
+        ("-settle", {"action": "returns", "reason": "x"}),
         ("-bonuses", {}),
     ):
         published_before = list(prolific.requests)
@@ -398,7 +400,7 @@ def test_a_payment_of_another_study_is_not_there(study, signed_in, prolific):
     row = published(make_recruiting())
     payment = BonusPayment.objects.create(prolific_study=row)
 
-    response = signed_in.post(url(study, "-payment"), {"payment": payment.pk, "action": "cancel"})
+    response = signed_in.post(url(study, "-bonuses"), {"payment": payment.pk, "action": "cancel"})
 
     assert response.status_code == 404
 
@@ -475,24 +477,29 @@ def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
     follow(study_id=study.pk)
     for _ in range(6):
         finish(prolific, *arrive(prolific, row))
-    signed_in.post(url(study, "-act"), {"action": "sync"})
+    signed_in.post(url(study, ""), {"action": "sync"})
 
     settle = signed_in.get(url(study, "-settle"))
     groups = {
         name: [row.submission.pk for row, _, _ in rows]
         for _, name, rows, _ in settle.context["groups"]
     }
-    asked = signed_in.post(url(study, "-approve"), {"submission": groups["approve"]})
+    asked = signed_in.post(
+        url(study, "-settle"), {"action": "approve", "submission": groups["approve"]}
+    )
     assert "Approve 6 and pay $27.00" in asked.content.decode()
-    signed_in.post(url(study, "-approve"), {"submission": groups["approve"], "confirmed": "6"})
+    signed_in.post(
+        url(study, "-settle"),
+        {"action": "approve", "submission": groups["approve"], "confirmed": "6"},
+    )
     signed_in.post(url(study, "-bonuses"), {"submission": groups["bonus"]})
     payment = BonusPayment.objects.get()
     pay = {"payment": payment.pk, "action": "pay", "total": payment.total}
     assert "Confirm that you have checked the total" in said(
-        signed_in.post(url(study, "-payment"), pay, follow=True)
+        signed_in.post(url(study, "-bonuses"), pay, follow=True)
     )
     for _ in range(2):
-        signed_in.post(url(study, "-payment"), pay | {"sure": "yes"})
+        signed_in.post(url(study, "-bonuses"), pay | {"sure": "yes"})
 
     statuses = [s.status for s in prolific.world.submissions.values()]
     assert (statuses.count("APPROVED"), statuses.count("RETURNED")) == (6, 1)

@@ -211,9 +211,9 @@ def test_places_that_a_kill_interrupted_are_added_once(moment, by, prolific, mon
             call_command("prolific", "places", study.slug, "3", "--yes", "--beyond-need")
             return
         client = sign_in(study)
-        url = reverse("people:prolific-places", args=[study.slug])
-        agreed = {"sure": "yes", "beyond": "yes", "sum": "18.90"}
-        shown = client.post(url, {"extra": "3"}).context["seen"]
+        url = reverse("people:prolific", args=[study.slug])
+        agreed = {"action": "places", "sure": "yes", "beyond": "yes", "sum": "18.90"}
+        shown = client.post(url, {"action": "places", "extra": "3"}).context["seen"]
         client.post(url, {"extra": "3", "seen": str(shown), **agreed})
 
     with monkeypatch.context() as patch:
@@ -248,7 +248,9 @@ def test_one_press_changes_recruiting_on_both_sides(study, row, prolific):
     editor = sign_in(study)
 
     for state, there in (("paused", "PAUSED"), ("open", "ACTIVE"), ("closed", "COMPLETED")):
-        page = editor.post(f"/studies/{study.slug}/state/", {"state": state}, follow=True)
+        page = editor.post(
+            f"/studies/{study.slug}/", {"action": "state", "state": state}, follow=True
+        )
         assert prolific.world.studies[row.prolific_id]["status"] == there
         assert "Recruiting on Prolific was" in page.content.decode()
 

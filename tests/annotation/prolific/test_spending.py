@@ -98,7 +98,7 @@ class Places(Press):
 
     def do(self, *, typed="", beyond=False):
         said = {"sum": typed, "beyond": "yes" if beyond else "", "seen": "6"}
-        return self.page("-places", extra=self.extra, sure="yes", **said)
+        return self.page("", action="places", extra=self.extra, sure="yes", **said)
 
 
 class PlacesByCommand(Places):
@@ -118,7 +118,7 @@ class Bonuses(Press):
 
     def do(self, *, typed="", beyond=False):
         sent = {"payment": str(self.payment.pk), "action": "pay", "sure": "yes", "sum": typed}
-        return self.page("-payment", total=str(self.payment.total), **sent)
+        return self.page("-bonuses", total=str(self.payment.total), **sent)
 
 
 class BonusesByCommand(Bonuses):
@@ -180,8 +180,8 @@ def test_pages_show_the_need_and_the_balance_before_the_press(press):
     client = sign_in(press.study, role="owner")
 
     if isinstance(press, Places):
-        url = reverse("people:prolific-places", args=[press.study.slug])
-        page = client.post(url, {"extra": "4"}).content.decode()
+        url = reverse("people:prolific", args=[press.study.slug])
+        page = client.post(url, {"action": "places", "extra": "4"}).content.decode()
         why = "The study needs 4 more: 30 answers are missing, at 3 for each person, "
     else:
         name = "bonuses" if isinstance(press, Bonuses) else "publish"
@@ -200,11 +200,11 @@ def test_one_person_is_needed_and_nine_thousand_places_are_refused(prolific, stu
     prolific.world.balance = 10**9
 
     assert need_of_places(study).people == 1
-    url = reverse("people:prolific-places", args=[study.slug])
+    url = reverse("people:prolific", args=[study.slug])
     client = sign_in(study)
-    page = client.post(url, {"extra": "9000"}).content.decode()
+    page = client.post(url, {"action": "places", "extra": "9000"}).content.decode()
     assert "8,999 of these places are more than the study needs" in page
-    client.post(url, {"extra": "9000", "sure": "yes", "seen": "6"})
+    client.post(url, {"action": "places", "extra": "9000", "sure": "yes", "seen": "6"})
 
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 6
 

@@ -26,7 +26,9 @@ def editor(db) -> Client:
 
 
 def subscribe(editor, study):
-    return editor.post(reverse("people:prolific-webhooks", args=[study.slug]), follow=True)
+    return editor.post(
+        reverse("people:prolific", args=[study.slug]), {"action": "webhooks"}, follow=True
+    )
 
 
 def home(editor, study) -> str:

@@ -17,7 +17,6 @@ from tests.studies.files import jsonl, raw_item, read
 pytestmark = pytest.mark.django_db
 
 CHECKS = "/studies/one/people/checks/"
-ITEMS = "/studies/one/people/checks/items/"
 OWN = QuestionText("Whose view?", ("Mine", "Theirs"), 1, "Answer as the person would.")
 
 
@@ -93,7 +92,7 @@ def test_missing_parts_are_named_and_typed_text_stays(editor, study, row, words)
 
 
 def use(editor, **fields):
-    page = editor.post(ITEMS, fields, follow=True)
+    page = editor.post(CHECKS, {"action": "items", **fields}, follow=True)
     return [str(message) for message in page.context["messages"]]
 
 

@@ -117,7 +117,8 @@ def test_an_owner_sets_the_dates_and_the_log_has_them(study):
     on = today() + dt.timedelta(days=400)
 
     response = client.post(
-        "/studies/s/whole/retention/", {"identities_days": "30", "delete_on": on.isoformat()}
+        "/studies/s/whole/",
+        {"action": "retention", "identities_days": "30", "delete_on": on.isoformat()},
     )
 
     assert response.status_code == 302
@@ -133,7 +134,12 @@ def test_an_owner_sets_the_dates_and_the_log_has_them(study):
 def test_both_dates_can_be_removed(study):
     keep(study, identities_days=3, delete_on=today() + dt.timedelta(days=3))
 
-    sign_in(study, "owner").post("/studies/s/whole/retention/", {})
+    sign_in(study, "owner").post(
+        "/studies/s/whole/",
+        {
+            "action": "retention",
+        },
+    )
     tasks.carry_out_retention()
 
     assert ProlificIdentity.objects.count() == 1
@@ -152,7 +158,7 @@ def test_both_dates_can_be_removed(study):
     ],
 )
 def test_impossible_input_is_refused(study, sent, words):
-    response = sign_in(study, "owner").post("/studies/s/whole/retention/", sent)
+    response = sign_in(study, "owner").post("/studies/s/whole/", {"action": "retention"} | sent)
 
     assert response.status_code == 422
     assert words in response.content.decode()

@@ -152,7 +152,9 @@ def test_every_report_is_opened_and_downloaded_from_one_page(client, administrat
 def test_an_account_is_closed_and_opened_again(client, administrator):
     user = User.objects.create_user("ada")
     for active in ("0", "1"):
-        client.post("/administration/users/active/", {"user": user.pk, "active": active})
+        client.post(
+            "/administration/users/", {"action": "active", "user": user.pk, "active": active}
+        )
         user.refresh_from_db()
         assert user.is_active == (active == "1")
 
@@ -169,7 +171,7 @@ def test_closing_an_account_names_the_studies_and_rights_that_it_leaves(client, 
 
     def closed() -> str:
         sent = {"user": ada.pk, "active": "0"}
-        shown = client.post("/administration/users/active/", sent, follow=True)
+        shown = client.post("/administration/users/", {"action": "active"} | sent, follow=True)
         return shown.content.decode()
 
     page = closed()
@@ -185,7 +187,9 @@ def test_closing_an_account_names_the_studies_and_rights_that_it_leaves(client, 
 
 
 def test_nobody_closes_their_own_account(client, administrator):
-    client.post("/administration/users/active/", {"user": administrator.pk, "active": "0"})
+    client.post(
+        "/administration/users/", {"action": "active", "user": administrator.pk, "active": "0"}
+    )
 
     administrator.refresh_from_db()
     assert administrator.is_active
@@ -290,17 +294,17 @@ def test_the_pages_exist_only_for_superusers(role):
 
 
 @pytest.mark.parametrize(
-    ("address", "sent"), [("active", [{"active": "0"}, {"active": "1"}]), ("end-all", [{}])]
+    ("action", "sent"), [("active", [{"active": "0"}, {"active": "1"}]), ("end_all", [{}])]
 )
 def test_an_account_that_was_closed_or_ended_keeps_no_session_and_token(
-    client, administrator, address, sent
+    client, administrator, action, sent
 ):
     user, thief = User.objects.create_user("tina"), Client()
     thief.force_login(user)
     token = create_token(user=user, name="thief", days=30, scopes=["read"])
 
     for each in sent:
-        client.post(f"/administration/users/{address}/", {"user": user.pk, **each})
+        client.post("/administration/users/", {"action": action, "user": user.pk, **each})
 
     assert find_token(token) is None
     assert thief.get("/studies/").status_code == 302

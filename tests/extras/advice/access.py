@@ -4,8 +4,9 @@ from extras.advice.models import ArgumentJob
 from studies.models import Study
 
 # Editors who may create studies.
-MAY_CREATE = {"debates/<job_id>/study/"}
-NEEDS_DATA = "advice:(discuss|debates-)"
+MAY_CREATE = {"debates/ study"}
+NAMED = {"debates/ rest", "debates/ study"}
+NEEDS_DATA = "advice:(discuss|debates )"
 LEFT_OUT = {"asks a model at once": "advice:debates$"}
 
 

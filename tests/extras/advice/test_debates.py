@@ -262,8 +262,8 @@ def test_the_page_shows_the_cost_starts_and_creates_the_study(writer, llm, monke
     assert "4 items have all their arguments." in done
     assert "Speaker 1: Take the" in done
     job = ArgumentJob.objects.get()
-    create = reverse("advice:debates-study", args=["meals", job.public_id])
-    refused = client.post(create, {"slug": "debates"})
+    create = {"action": "study", "job": job.public_id, "slug": "debates"}
+    refused = client.post(reverse("advice:debates", args=["meals"]), create)
     assert refused.status_code == 403
     assert client.get(reverse("advice:debates-status", args=["meals"])).json()["open"] is False
 

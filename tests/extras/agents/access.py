@@ -4,6 +4,7 @@ from extras.agents.models import Proposal
 from studies.models import Study
 
 FOR_VIEWERS = {"proposals/"}
+NAMED = {"proposals/ decide"}
 NEEDS_DATA = r"agents:"
 
 

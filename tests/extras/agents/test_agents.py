@@ -63,8 +63,8 @@ def press(client, proposal: str, decision: str = "carry out", seen: str | None =
     page = client.get(reverse("agents:proposals", args=["s"])).content.decode()
     shown = re.search(r'name="seen" value="(\w+)"', page)
     sent = {"decision": decision, "seen": (shown[1] if shown else "") if seen is None else seen}
-    address = reverse("agents:decide", args=["s", proposal])
-    return client.post(address, sent, follow=True).content.decode()
+    sent |= {"action": "decide", "proposal": proposal}
+    return client.post(reverse("agents:proposals", args=["s"]), sent, follow=True).content.decode()
 
 
 def test_an_item_that_orders_the_agent_to_open_the_study_starts_nothing(agent, client):
@@ -73,8 +73,8 @@ def test_an_item_that_orders_the_agent_to_open_the_study_starts_nothing(agent, c
     item = data_of(tools.read_item("s", "orders"))
     proposed = data_of(tools.propose_state("s", "open", reason=ORDER))
     by_token = editor.client.post(
-        reverse("agents:decide", args=["s", proposed["proposal"]]),
-        {"decision": "carry out"},
+        reverse("agents:proposals", args=["s"]),
+        {"action": "decide", "proposal": proposed["proposal"], "decision": "carry out"},
         headers={"Authorization": f"Bearer {editor.token}"},
     )
 
@@ -131,7 +131,10 @@ def test_a_declined_proposal_stays_declined_and_a_viewer_cannot_decide(agent, cl
 
     client.force_login(viewer.user)
     assert "Ask an editor" in client.get(reverse("agents:proposals", args=["s"])).content.decode()
-    refused = client.post(reverse("agents:decide", args=["s", proposed["proposal"]]))
+    refused = client.post(
+        reverse("agents:proposals", args=["s"]),
+        {"action": "decide", "proposal": proposed["proposal"]},
+    )
     client.force_login(Proposal.objects.get().proposed_by)
     declined = press(client, proposed["proposal"], "decline")
 

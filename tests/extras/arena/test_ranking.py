@@ -122,4 +122,7 @@ def test_viewers_see_the_ranking_and_change_nothing(llm, engine, transactional_d
 
     assert viewer.get(f"/studies/{study.slug}/arena/").status_code == 200
     assert viewer.get(f"/studies/{study.slug}/arena/settings/").status_code == 404
-    assert viewer.post(f"/studies/{study.slug}/arena/state/", {"open": "1"}).status_code == 404
+    assert (
+        viewer.post(f"/studies/{study.slug}/arena/", {"action": "state", "open": "1"}).status_code
+        == 404
+    )

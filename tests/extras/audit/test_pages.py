@@ -66,13 +66,21 @@ def test_changed_items_are_audited_again(study):
 def test_a_blocking_finding_keeps_a_study_closed_until_it_is_accepted(study):
     audited(study)
     client = sign_in(study)
-    address = reverse("audit:accept", args=["one"])
+    address = reverse("audit:findings", args=["one"])
     assert any("One response in many items" in check.text for check in lines(study).blocking)
 
-    refused = client.post(address, {"check": "reused_distractor", "reason": "  "})
+    refused = client.post(
+        address, {"action": "accept", "check": "reused_distractor", "reason": "  "}
+    )
     assert (refused.status_code, AcceptedFinding.objects.count()) == (422, 0)
-    assert client.post(address, {"check": "licence", "reason": "x"}).status_code == 422
-    client.post(address, {"check": "reused_distractor", "reason": "It repeats a <b>study</b>."})
+    assert (
+        client.post(address, {"action": "accept", "check": "licence", "reason": "x"}).status_code
+        == 422
+    )
+    client.post(
+        address,
+        {"action": "accept", "check": "reused_distractor", "reason": "It repeats a <b>study</b>."},
+    )
 
     assert not lines(study).blocking
     assert any("Accepted: It repeats" in check.text for check in lines(study).advice)

@@ -10,10 +10,10 @@ FOR_VIEWERS = {
 }
 # They want a certificate that has a passport, and labels.
 NOT_HERE = {
-    "certificates/<public_id>/label/",
+    "certificates/<public_id>/ label",
     "certificates/<public_id>/labels.csv",
     "certificates/<public_id>/passport.json",
-    "certificates/<public_id>/route/",
+    "certificates/<public_id>/ route",
 }
 NEEDS_DATA = r"certificates:"
 

@@ -44,6 +44,7 @@ def address(name, study, *more):
 def wish(study, **changes):
     run = study.judge_runs.get()
     return {
+        "action": "new",
         "judge": run.public_id,
         "signal": "stated",
         "target": "first_person",
@@ -55,7 +56,7 @@ def wish(study, **changes):
 
 def certified(client, study, **changes):
     with patch.object(tasks.certify_judge, "delay_on_commit"):
-        response = client.post(address("create", study), wish(study, **changes))
+        response = client.post(address("list", study), wish(study, **changes))
     assert response.status_code == 302
     job = Certificate.objects.latest("pk")
     tasks.certify_judge(job.pk)
@@ -65,7 +66,7 @@ def certified(client, study, **changes):
 
 def labelled(client, study, job):
     with patch.object(tasks.label_items, "delay_on_commit"):
-        client.post(address("label", study, job.public_id))
+        client.post(address("show", study, job.public_id), {"action": "label"})
     tasks.label_items(Labelling.objects.get(certificate=job).pk)
 
 
@@ -96,13 +97,17 @@ def test_labels_are_downloaded_and_the_rest_becomes_a_study(client, study):
     assert "40 of 60 items labelled" in page
     assert len(rows) == 61
     assert rows[1].split(",")[7:9] == ["left", "below_threshold"]
-    refused = client.post(address("route", study, job.public_id), {"slug": "rest"})
+    refused = client.post(
+        address("show", study, job.public_id), {"action": "route", "slug": "rest"}
+    )
     assert refused.status_code == 403
     for membership in Membership.objects.filter(study=study):
         membership.user.user_permissions.add(Permission.objects.get(codename="add_study"))
-    taken = client.post(address("route", study, job.public_id), {"slug": study.slug})
+    taken = client.post(
+        address("show", study, job.public_id), {"action": "route", "slug": study.slug}
+    )
     assert (taken.status_code, b"already a study" in taken.content) == (422, True)
-    made = client.post(address("route", study, job.public_id), {"slug": "rest"})
+    made = client.post(address("show", study, job.public_id), {"action": "route", "slug": "rest"})
     assert made.status_code == 302
     assert Item.objects.filter(study=Study.objects.get(slug="rest")).count() == 20
 
@@ -117,11 +122,13 @@ def test_what_is_not_certified_says_why_and_gives_no_passport(client, study):
     assert "Download passport" not in page
     for name in ("passport", "labels"):
         assert client.get(address(name, study, job.public_id)).status_code == 404
-    assert client.post(address("label", study, job.public_id)).status_code == 404
+    assert (
+        client.post(address("show", study, job.public_id), {"action": "label"}).status_code == 404
+    )
 
 
 def test_a_form_with_a_fault_is_shown_again(client, study):
-    response = client.post(address("create", study), wish(study, error="200", judge="none"))
+    response = client.post(address("list", study), wish(study, error="200", judge="none"))
 
     assert response.status_code == 422
     assert not Certificate.objects.exists()
@@ -134,14 +141,16 @@ def test_viewers_read_and_others_find_nothing(client, study):
     viewer = sign_in(study, "viewer")
     assert viewer.get(address("passport", study, job.public_id)).status_code == 200
     assert b"Certify judge" not in viewer.get(address("list", study)).content
-    assert viewer.post(address("label", study, job.public_id)).status_code == 404
+    assert (
+        viewer.post(address("show", study, job.public_id), {"action": "label"}).status_code == 404
+    )
     assert sign_in(study, "").get(address("show", study, job.public_id)).status_code == 404
 
 
 def test_pressing_twice_asks_once_and_a_moved_judge_fails_in_words(client, study):
     with patch.object(tasks.certify_judge, "delay_on_commit"):
         for _ in range(2):
-            client.post(address("create", study), wish(study))
+            client.post(address("list", study), wish(study))
     assert Certificate.objects.count() == 1
     job = Certificate.objects.get()
     status = json.loads(client.get(address("status", study, job.public_id)).content)

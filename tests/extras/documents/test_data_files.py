@@ -363,7 +363,9 @@ def test_without_the_packages_the_format_is_refused_with_the_way_out(study, tmp_
             *("export", "one", "--what", "annotations", "--format", "sav"),
             *("--out", str(tmp_path / "a.sav")),
         )
-    shown = sign_in(study).post("/studies/one/exports/new/", {"what": "wide", "format": "dta"})
+    shown = sign_in(study).post(
+        "/studies/one/exports/", {"action": "new", "what": "wide", "format": "dta"}
+    )
     assert shown.status_code == 422
     assert "thirdperson[files]" in shown.content.decode()
 

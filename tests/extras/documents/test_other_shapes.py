@@ -155,7 +155,7 @@ def test_what_was_withdrawn_or_excluded_is_in_no_shape(study, tmp_path, what):
 
 def test_a_format_that_a_table_has_not_is_refused_next_to_its_field(study):
     response = sign_in(study).post(
-        "/studies/one/exports/new/", {"what": "mt-bench", "format": "xlsx"}
+        "/studies/one/exports/", {"action": "new", "what": "mt-bench", "format": "xlsx"}
     )
 
     page = response.content.decode()

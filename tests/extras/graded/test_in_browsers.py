@@ -5,8 +5,8 @@ import os
 import pytest
 from playwright.sync_api import expect
 
-from annotation.models import Annotation
-from extras.graded.models import Grades, GradesDraft
+from annotation.models import Annotation, Draft
+from extras.graded.models import Grades
 from extras.graded.setup import set_questions
 from tests.browser.annotators import enter_items, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
@@ -97,7 +97,7 @@ def test_what_was_entered_survives_a_reload_another_tab_and_a_lost_network(open_
 
     page.wait_for_url("**/task/2/")
     assert (Grades.objects.get().strength, Grades.objects.get().reason) == (3, "Half a sen")
-    assert not GradesDraft.objects.exists()
+    assert not Draft.objects.exists()
 
 
 @pytest.mark.sampled(keep=1)

@@ -6,10 +6,10 @@ import pytest
 from django.core import signing
 
 from annotation import services
-from annotation.models import Annotation, Annotator, Assignment
+from annotation.models import Annotation, Annotator, Assignment, Draft
 from annotation.services import answers
 from extras.graded.asking import asked_in
-from extras.graded.models import Grades, GradesDraft
+from extras.graded.models import Grades
 from extras.graded.setup import set_questions
 from studies.models import Item, Study
 from studies.services.studies import freeze
@@ -129,7 +129,7 @@ def test_half_of_the_input_is_kept_as_a_draft_for_another_tab_and_device(client,
     assert late.json().items() >= (entered | {"choice": "b", "strength": ""}).items()
     assert shown_as(first_page(client, study)) == entered | {"choice": "b"}
     post_answer(client, page, **ENTERED)
-    assert not GradesDraft.objects.exists()
+    assert not Draft.objects.exists()
     assert shown_as(first_page(client, study))["reason"] == ENTERED["reason"]
 
 
@@ -171,7 +171,7 @@ def test_the_reason_of_somebody_who_withdraws_is_deleted(client, study):
 
     services.withdraw(annotator_id=Annotator.objects.get().pk)
 
-    assert (Grades.objects.get().reason, GradesDraft.objects.count()) == ("", 0)
+    assert (Grades.objects.get().reason, Draft.objects.count()) == ("", 0)
     assert Annotation.objects.get().standing == "withdrawn"
 
 

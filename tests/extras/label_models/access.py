@@ -5,14 +5,15 @@ from studies.models import Study
 
 FOR_VIEWERS = {"adjudication/"}
 FOR_OWNERS = {
-    "adjudication/close/",
-    "adjudication/experts/",
-    "adjudication/experts/<expert_id>/end/",
-    "adjudication/rule/",
-    "adjudication/send/",
+    "adjudication/ close",
+    "adjudication/ experts",
+    "adjudication/ end",
+    "adjudication/ rule",
+    "adjudication/ send",
 }
+NAMED = {"adjudication/ end"}
 OPEN = {"adjudicate/"}
-NEEDS_DATA = r"adjudication:(close|end)|experts:"  # split items that experts have
+NEEDS_DATA = r"adjudication:adjudication (close|end)|experts:"  # split items that experts have
 
 
 def known(study: Study) -> dict[str, str]:

@@ -122,7 +122,7 @@ def test_an_expert_decides_blind_changes_and_takes_back_until_it_is_closed():
     page = client.get(link_of(expert, key, "1/"))
     saved = client.post(link_of(expert, key, "1/"), {"choice": "a", "certainty": "80"})
     client.post(link_of(expert, key, "2/"), {"choice": "b", "certainty": "60"})
-    client.post(link_of(expert, key, "2/undo/"))
+    client.post(link_of(expert, key, "2/"), {"action": "undo"})
 
     assert start["Cache-Control"] == "no-store"
     assert "0 of 2 are done." in start.content.decode()

@@ -92,13 +92,11 @@ def test_a_wave_is_created_and_invited_by_one_command(prolific, capsys):  # noqa
 def test_the_waves_of_a_longitudinal_project_are_in_it(prolific, client):  # noqa: F811
     study = make_recruiting(entry="prolific", slug="one")
     client.force_login(User.objects.create_superuser("ada"))
-    page, address = (
-        reverse(f"own_people:{name}", args=["one"]) for name in ("waves", "wave-project")
-    )
+    page = reverse("own_people:waves", args=["one"])
 
     assert "A longitudinal project" in client.get(page).content.decode()
     for retention in ("101", "80", "80"):
-        client.post(address, {"completions": "40", "retention": retention})
+        client.post(page, {"action": "project", "completions": "40", "retention": retention})
     row = published(study, LaunchPlan.of(Recruitment.objects.get().plan))
     finish(prolific, *arrive(prolific, row))
     made = next_wave(study_id=study.pk, slug="two")

@@ -60,7 +60,7 @@ def page(study):
     client.force_login(User.objects.create_superuser("ada"))
 
     def press(**fields: str) -> str:
-        address = reverse("own_people:second-visits-on-prolific", args=[study.slug])
+        address = reverse("own_people:second-visits", args=[study.slug])
         return client.post(address, fields, follow=True).content.decode()
 
     return press

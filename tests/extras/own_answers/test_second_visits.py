@@ -246,18 +246,18 @@ def test_only_a_finished_visit_shows_the_code_for_the_second_study(study, client
 
 @pytest.mark.nightly
 def test_owners_download_the_ids_of_who_is_due(study, client):
-    url = reverse("own_people:second-visit-ids", args=[study.slug])
+    url = reverse("own_people:second-visits", args=[study.slug])
     owner, editor = sign_in(study, "owner"), sign_in(study)
 
-    early = owner.post(url)
+    early = owner.post(url, {"action": "ids"})
     pass_days(7)
 
     assert early.content == b""
-    assert owner.post(url).content == b"5f1d3b2c4a6e7d8091a2b3c4\n"
-    assert editor.post(url).status_code == 404
+    assert owner.post(url, {"action": "ids"}).content == b"5f1d3b2c4a6e7d8091a2b3c4\n"
+    assert editor.post(url, {"action": "ids"}).status_code == 404
     assert study.log.filter(event="ids of second visits downloaded", detail={"ids": 1}).exists()
     Annotator.objects.update(excluded_at=timezone.now(), exclusion_reason="other")
-    assert owner.post(url).content == b""
+    assert owner.post(url, {"action": "ids"}).content == b""
 
 
 @pytest.mark.nightly

@@ -168,7 +168,7 @@ def test_the_page_and_the_command_create_a_wave_and_refuse_what_cannot_be(first,
 
     wrong = client.post(address, sent)
     right = client.post(address, sent | {"keys": Item.objects.filter(study=first).first().key})
-    client.post(reverse("own_people:invite-wave", args=["two"]))
+    client.post(reverse("own_people:waves", args=["two"]), {"action": "invite"})
 
     for slug, other in (("one", 2), ("two", 1)):
         seen = client.get(reverse("studies:detail", args=[slug])).content.decode()
@@ -188,26 +188,26 @@ def test_the_page_and_the_command_create_a_wave_and_refuse_what_cannot_be(first,
 def test_a_first_wave_cannot_be_deleted_before_later_ones_have_left_the_series(first, second):
     come_back(second, range(3))
     client = sign_in(second, "owner")
-    address = reverse("own_people:leave-series", args=["two"])
+    address = reverse("own_people:waves", args=["two"])
     Study.objects.update(state=Study.State.CLOSED, archived_at=timezone.now())
     with pytest.raises(StudyError, match="first wave of “two”"):
         delete_study(study_id=first.pk, by=None)
 
     assert "Leave the series" in client.get(reverse("own_people:waves", args=["two"])).text
-    client.post(address)
+    client.post(address, {"action": "leave"})
     assert LaterWave.objects.exists()
     Study.objects.filter(pk=second.pk).update(state=Study.State.PAUSED)
-    client.post(address, {"sure": "yes"})
+    client.post(address, {"action": "leave", "sure": "yes"})
     assert LaterWave.objects.exists()
     Study.objects.filter(pk=second.pk).update(state=Study.State.CLOSED)
-    client.post(address, {"sure": "yes"})
+    client.post(address, {"action": "leave", "sure": "yes"})
 
     assert second.log.get(event="left the series").detail == {"first": "one", "number": 2}
     delete_study(study_id=first.pk, by=None)
     report = build_report(load_dataset("two"), seed=1, bootstrap=100)
     assert "wave" not in report
     assert report["human"]["answers"] == 6
-    assert client.post(address, {"sure": "yes"}).status_code == 404
+    assert client.post(address, {"action": "leave", "sure": "yes"}).status_code == 404
 
 
 def test_planted_changes_are_recovered():

@@ -8,12 +8,12 @@ _PANEL = "people/panels/<panel_name>/"
 FOR_OWNERS = {
     "people/panels/new/",
     f"{_PANEL}edit/",
-    f"{_PANEL}remove/",
-    f"{_PANEL}files/",
+    f"{_PANEL} remove",
+    f"{_PANEL} files",
     f"{_PANEL}files/<file_id>/",
-    f"{_PANEL}files/<file_id>/results/",
+    f"{_PANEL} results",
 }
-NEEDS_DATA = "panels:(edit|write-file|results|remove)"
+NEEDS_DATA = "panels:(edit|panel )"
 LEFT_OUT = {"owners add panels, under the lock of the study": "panels:new"}
 
 

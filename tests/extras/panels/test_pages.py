@@ -185,7 +185,7 @@ def test_once_somebody_has_come_kind_and_short_name_are_fixed_and_the_panel_stay
     changed = owner.post(
         f"{pages(study)}generic/edit/", filled_form(study, "generic", name="another")
     )
-    removed = owner.post(f"{pages(study)}generic/remove/")
+    removed = owner.post(f"{pages(study)}generic/", {"action": "remove"})
 
     for response in (changed, removed):
         assert response.status_code == 422
@@ -196,7 +196,7 @@ def test_once_somebody_has_come_kind_and_short_name_are_fixed_and_the_panel_stay
 def test_a_panel_from_which_nobody_came_is_removed(study, panel):
     panel("sona")
 
-    sign_in(study, "owner").post(f"{pages(study)}sona/remove/")
+    sign_in(study, "owner").post(f"{pages(study)}sona/", {"action": "remove"})
 
     assert not Panel.objects.exists()
 

@@ -190,9 +190,10 @@ def test_mturks_results_come_back_with_our_people_approved_and_nobody_else(panel
 
 
 def send_results(panel, written, data: bytes | None):
-    address = f"/studies/{panel.study.slug}/people/panels/{panel.name}/files/{written.pk}/results/"
+    address = f"/studies/{panel.study.slug}/people/panels/{panel.name}/"
     files = {} if data is None else {"results": SimpleUploadedFile("results.csv", data)}
-    return sign_in(panel.study, "owner").post(address, files)
+    sent = {"action": "results", "file": written.pk, **files}
+    return sign_in(panel.study, "owner").post(address, sent)
 
 
 @pytest.mark.parametrize(

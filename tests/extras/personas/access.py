@@ -5,8 +5,9 @@ from studies.models import Study
 
 # Editors who may create studies.
 MAY_CREATE = {"changed-personas/", "other-personas/"}
+NAMED = {"judges/profiles/ decide"}
 LEFT_OUT = {
-    "asks a model at once": "personas:(profiles|decide-profile)",
+    "asks a model at once": "personas:profiles",
     "needs data that this study does not have": "personas:(changed|other)-personas",
 }
 

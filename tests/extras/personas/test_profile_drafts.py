@@ -230,16 +230,17 @@ def test_the_page_asks_and_reviews(study, writer, monkeypatch):
     assert "To review (2)" in shown
     assert "Preferred: Short 0." in shown
     first, second = ProfileDraft.objects.order_by("persona__key")
-    decide = reverse("personas:decide-profile", args=["past", first.public_id])
-    refused = client.post(decide, {"accept": "1", "text": "a\0b"}, follow=True)
+    one, other = ({"action": "decide", "draft": draft.public_id} for draft in (first, second))
+    refused = client.post(page, one | {"accept": "1", "text": "a\0b"}, follow=True)
     assert Persona.objects.get(key="p0").text == ""
-    done = client.post(decide, {"accept": "1", "text": TEXT}, follow=True).content.decode()
+    done = client.post(page, one | {"accept": "1", "text": TEXT}, follow=True).content.decode()
     assert "Persona p0 now has this text." in done
     assert "accepted by" in done
-    late = client.post(decide, {"reject": "1"}, follow=True).content.decode()
+    late = client.post(page, one | {"reject": "1"}, follow=True).content.decode()
     assert "Somebody else has already decided about this text." in late
-    other = reverse("personas:decide-profile", args=["past", second.public_id])
-    assert "is unchanged" in client.post(other, {"reject": "1"}, follow=True).content.decode()
+    assert (
+        "is unchanged" in client.post(page, other | {"reject": "1"}, follow=True).content.decode()
+    )
     assert refused.status_code in (200, 400)
     status = client.get(reverse("personas:profiles-status", args=["past"])).json()
     assert status["open"] is False

@@ -6,7 +6,6 @@ Everybody in the study may read the versions of the consent.
 FOR_VIEWERS = {"people/consent/"}
 FOR_OWNERS = NOT_HERE = {
     "people/find/person/",
-    "people/find/person/act/",
     "people/find/done/<reference>/",
     "people/find/person/file/",
 }

@@ -93,7 +93,7 @@ def page(client, study, person, name="person"):
 
 
 def act(client, study, person, **data):
-    address = reverse("privacy:act", args=[study.slug])
+    address = reverse("privacy:person", args=[study.slug])
     return client.post(f"{address}?rater={person.pseudonym}", data, follow=True)
 
 

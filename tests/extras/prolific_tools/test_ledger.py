@@ -136,8 +136,8 @@ def test_money_keeps_its_promised_currency_and_is_never_added_across(settled, ed
     ours = {line.name: (line.ours, line.currency) for line in found.lines}
     page = editor.get(reverse("prolific_tools:money", args=[settled.slug])).content.decode()
     sums = editor.post(
-        reverse("people:prolific-approve", args=[settled.slug]),
-        {"submission": [each.pk for each in waiting]},
+        reverse("people:prolific-settle", args=[settled.slug]),
+        {"action": "approve", "submission": [each.pk for each in waiting]},
     ).content.decode()
     monitor = editor.get(reverse("studies:monitor", args=[settled.slug])).content.decode()
 

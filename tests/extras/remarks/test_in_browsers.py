@@ -5,7 +5,8 @@ import os
 import pytest
 from playwright.sync_api import expect
 
-from extras.remarks.models import Remarks, RemarksDraft
+from annotation.models import Draft
+from extras.remarks.models import Remarks
 from tests.browser.annotators import enter_items
 from tests.browser.conftest import PHONE, fits_and_reads_well
 from tests.extras.remarks.remarking import make_remarking_study
@@ -34,7 +35,7 @@ def test_a_flag_stays_on_the_page_and_goes_with_the_answer(open_page, live_serve
     page.reload()
     expect(page.locator("#flag")).to_have_value("offensive")
     expect(page.locator("#either")).to_be_checked()
-    assert RemarksDraft.objects.count() == 1
+    assert Draft.objects.count() == 1
 
     page.keyboard.press("a")
     page.fill("#others", "40")

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from annotation import services
-from annotation.models import Annotation, Annotator
-from extras.remarks.models import Remarks, RemarksDraft
+from annotation.models import Annotation, Annotator, Draft
+from extras.remarks.models import Remarks
 from extras.remarks.setup import set_questions
 from studies.errors import FrozenStudy
 from tests.annotation.pages.test_drafts import save
@@ -97,7 +97,7 @@ def test_remarks_are_kept_as_a_draft_until_the_answer(client, study):
 
     assert entered_on(first_page(client, study)) == ENTERED
     post_answer(client, page, **ENTERED)
-    assert not RemarksDraft.objects.exists()
+    assert not Draft.objects.exists()
 
 
 def test_drafts_of_somebody_who_withdraws_are_deleted(client, study):
@@ -105,7 +105,7 @@ def test_drafts_of_somebody_who_withdraws_are_deleted(client, study):
 
     services.withdraw(annotator_id=Annotator.objects.get().pk)
 
-    assert not RemarksDraft.objects.exists()
+    assert not Draft.objects.exists()
 
 
 def test_a_study_asks_only_what_it_wants_and_not_otherwise_after_an_answer():

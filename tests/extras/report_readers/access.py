@@ -6,12 +6,12 @@ from studies.models import Study
 
 FOR_OWNERS = {
     "reports/<public_id>/share/",
-    "reports/<public_id>/share/<link_id>/end/",
-    "reports/<public_id>/share/<link_id>/files/",
-    "reports/<public_id>/share/<link_id>/names/",
+    "reports/<public_id>/share/ end",
+    "reports/<public_id>/share/ files",
+    "reports/<public_id>/share/ names",
 }
 # They want a link with files, and a finished report.
-NOT_HERE = {"reports/<public_id>/share/<link_id>/files/", "reports/<public_id>/verify/"}
+NOT_HERE = {"reports/<public_id>/share/ files", "reports/<public_id>/verify/"}
 FOR_VIEWERS = {"reports/<public_id>/verify/status/", "reports/compare/"}
 OTHERS = {
     "several-studies/",

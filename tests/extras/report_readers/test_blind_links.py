@@ -82,7 +82,10 @@ def test_a_blind_link_gives_the_files_without_names_and_later_with_them(study, c
     withdraw(annotator_id=study.annotators.exclude(assignments=None).first().pk)
     assert get("files.zip").status_code == 404
     client.force_login(user)
-    client.post(f"/studies/{study.slug}/reports/{report.public_id}/share/{link.public_id}/files/")
+    client.post(
+        f"/studies/{study.slug}/reports/{report.public_id}/share/",
+        {"action": "files", "link": link.public_id},
+    )
     again = Export.objects.latest("pk")
     tasks.write_export(again.pk)
     assert packed()[0]["jsonl/annotations.jsonl"] != named["jsonl/annotations.jsonl"]

@@ -184,7 +184,8 @@ def test_a_link_of_another_study_cannot_be_ended(client, report, owner):
     client.force_login(stranger)
 
     response = client.post(
-        reverse("share_links:revoke", args=[study.slug, other.public_id, link.public_id])
+        reverse("share_links:links", args=[study.slug, other.public_id]),
+        {"action": "end", "link": link.public_id},
     )
 
     assert response.status_code == 404

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from playwright.sync_api import expect
 
+from extras.try_out.check_page.building import build
+from extras.try_out.check_page.views import built_folder
 from tests.browser.conftest import is_well_in_both_themes
 
 pytestmark = [
@@ -63,7 +64,7 @@ def test_every_verdict_is_the_commands_and_nothing_leaves_the_browser(
     open_page, live_server, settings, tmp_path
 ):
     settings.VAR_DIR = tmp_path
-    call_command("build_check_page", verbosity=0)
+    build(built_folder())
     page = open_page()
     requests: list[str] = []
     page.context.on("request", lambda request: requests.append(request.url))

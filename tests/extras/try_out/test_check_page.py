@@ -28,7 +28,9 @@ def test_a_server_without_the_page_says_how_to_build_it_and_links_to_nothing(cli
     found = client.get("/check/")
 
     assert found.status_code == 200
-    assert "thirdperson build_check_page</code>, which downloads 98 MB" in found.text
+    assert (
+        "python -m extras.try_out.check_page.building</code>, which downloads 98 MB" in found.text
+    )
     assert client.get("/check/worker.js").status_code == 404
     assert "/check/" not in client.get("/accounts/login/", follow=True).text
 

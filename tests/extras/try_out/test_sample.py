@@ -30,8 +30,8 @@ def _list(client) -> str:
 def test_one_press_makes_a_study_whose_report_decides_and_one_press_removes_it(client, ada):
     assert OFFER in _list(client)
 
-    there = client.post(reverse("sample:add")).url
-    again = client.post(reverse("sample:add")).url
+    there = client.post(reverse("sample:sample")).url
+    again = client.post(reverse("sample:sample")).url
 
     report = Report.objects.get()
     assert there == again == reverse("analysis:report", args=[report.study.slug, report.public_id])
@@ -53,24 +53,24 @@ def test_one_press_makes_a_study_whose_report_decides_and_one_press_removes_it(c
     assert "0 / 180" not in page
     assert "180 imported" in page
 
-    client.post(reverse("sample:remove"))
+    client.post(reverse("sample:sample"), {"action": "remove"})
 
     assert not Study.objects.exists()
     assert not Judge.objects.exists()
     assert not Annotation.objects.exists()
     assert OFFER in _list(client)
     # A second press of the button in another tab finds nothing to remove.
-    assert client.post(reverse("sample:remove")).status_code == 302
+    assert client.post(reverse("sample:sample"), {"action": "remove"}).status_code == 302
 
 
 @pytest.mark.nightly
 def test_a_sample_with_people_in_it_is_not_removed_by_one_press(client, ada):
-    client.post(reverse("sample:add"))
+    client.post(reverse("sample:sample"))
     study = Study.objects.get()
     Report.objects.all().delete()
     Annotator.objects.create(study=study, pseudonym="real")
 
-    page = client.post(reverse("sample:remove"), follow=True).content.decode()
+    page = client.post(reverse("sample:sample"), {"action": "remove"}, follow=True).content.decode()
 
     assert "People have taken part in the sample" in page
     assert Study.objects.filter(pk=study.pk).exists()
@@ -78,14 +78,14 @@ def test_a_sample_with_people_in_it_is_not_removed_by_one_press(client, ada):
 
 @pytest.mark.nightly
 def test_nobody_removes_the_sample_of_another_user(client, ada):
-    client.post(reverse("sample:add"))
+    client.post(reverse("sample:sample"))
     eve = User.objects.create_user("eve", password="a long and unusual password")
     client.force_login(eve)
 
     page = _list(client)
-    client.post(reverse("sample:remove"))
+    client.post(reverse("sample:sample"), {"action": "remove"})
 
     assert OFFER not in page  # she may not create studies
     assert REMOVE not in page
-    assert client.post(reverse("sample:add")).status_code == 403
+    assert client.post(reverse("sample:sample")).status_code == 403
     assert Study.objects.count() == 1

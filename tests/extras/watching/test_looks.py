@@ -290,7 +290,7 @@ def test_owners_and_editors_get_an_e_mail(run, watched, llm, settings):  # noqa:
 
 def test_the_commands_freeze_look_and_exit_with_the_result(run, llm, capsys):  # noqa: F811
     study = run.study.slug
-    freeze_it = ("watch", study, "--judge=judge", "--items=30", "--rounds=2")
+    freeze_it = ("recheck", f"--study={study}", "--freeze=judge", "--items=30", "--rounds=2")
     so_far = len(llm.requests)
 
     call_command(*freeze_it, "--dry-run")
@@ -317,4 +317,4 @@ def test_the_commands_freeze_look_and_exit_with_the_result(run, llm, capsys):  #
             call_command("recheck", *wrong)
         assert refused.value.returncode == 2
     with pytest.raises(CommandError, match="Judges: judge"):
-        call_command("watch", study, "--judge=nobody")
+        call_command("recheck", f"--study={study}", "--freeze=nobody")

@@ -33,7 +33,13 @@ def address(run, name, *more):
 
 
 def wish(of, **changes):
-    fields = {"run": of.public_id, "items": "30", "at_once": "1", "every_days": "1"}
+    fields = {
+        "action": "new",
+        "run": of.public_id,
+        "items": "30",
+        "at_once": "1",
+        "every_days": "1",
+    }
     return {**fields, "used_in": "", "seen": "", **changes}
 
 
@@ -43,15 +49,15 @@ def seen_in(page: str) -> str:
 
 
 def test_the_cost_is_shown_before_a_set_is_frozen(run, client):
-    first = client.post(address(run, "create"), wish(run)).content.decode()
+    first = client.post(address(run, "list"), wish(run)).content.decode()
 
     assert "asks 30 questions (30 items, once)" in first
     assert not WatchedSet.objects.exists()
     seen = seen_in(first)
-    other = client.post(address(run, "create"), wish(run, seen=seen, at_once="2")).content.decode()
+    other = client.post(address(run, "list"), wish(run, seen=seen, at_once="2")).content.decode()
     assert "changed since you saw it" in other
     assert not WatchedSet.objects.exists()
-    frozen = client.post(address(run, "create"), wish(run, seen=seen))
+    frozen = client.post(address(run, "list"), wish(run, seen=seen))
     watched = WatchedSet.objects.get()
     assert frozen["Location"] == address(run, "show", watched.public_id)
     assert Judgment.everything.filter(anchor="again", state="pending").count() == 30
@@ -71,7 +77,7 @@ def test_the_cost_is_shown_before_a_set_is_frozen(run, client):
 def test_a_form_with_a_fault_is_shown_again(run, client, changes, words):
     make_study(slug="secret")
 
-    refused = client.post(address(run, "create"), wish(run, **changes))
+    refused = client.post(address(run, "list"), wish(run, **changes))
 
     assert refused.status_code == 422
     assert words in refused.content.decode()
@@ -80,8 +86,8 @@ def test_a_form_with_a_fault_is_shown_again(run, client, changes, words):
 
 def test_the_page_shows_what_moved_and_its_buttons_work(run, client, llm):  # noqa: F811
     wanted = wish(run, at_once="4")
-    seen = seen_in(client.post(address(run, "create"), wanted).content.decode())
-    client.post(address(run, "create"), wanted | {"seen": seen})
+    seen = seen_in(client.post(address(run, "list"), wanted).content.decode())
+    client.post(address(run, "list"), wanted | {"seen": seen})
     watched = WatchedSet.objects.get()
     look_and_wait(watched, inline=True)
     before = client.get(address(run, "show", watched.public_id)).content.decode()
@@ -97,11 +103,11 @@ def test_the_page_shows_what_moved_and_its_buttons_work(run, client, llm):  # no
     assert "▲ judge moved" in listed
     home = reverse("studies:detail", args=[run.study.slug])
     assert "Watched set of judge: judge moved." in client.get(home).content.decode()
-    client.post(address(run, "read", watched.public_id))
+    client.post(address(run, "show", watched.public_id), {"action": "read"})
     assert "Watched set of judge" not in client.get(home).content.decode()
-    client.post(address(run, "look", watched.public_id))
+    client.post(address(run, "show", watched.public_id), {"action": "look"})
     assert watched.looks.last().state == "asking"
-    client.post(address(run, "stop", watched.public_id))
+    client.post(address(run, "show", watched.public_id), {"action": "stop"})
     stopped = client.get(address(run, "show", watched.public_id)).content.decode()
     assert "Watching was stopped on" in stopped
     assert "Look now" not in stopped

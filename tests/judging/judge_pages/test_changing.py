@@ -79,15 +79,15 @@ def test_a_retired_judge_is_not_offered_and_a_used_one_not_deleted(admin, study)
     new = reverse("judging:new", args=["s"])
     assert 'value="judge"' in admin.get(new).text
 
-    admin.post(page_of(judge, "change-offer", "retire"))
+    admin.post(page_of(judge), {"action": "retire"})
     assert 'value="judge"' not in admin.get(new).text
     assert "Retired" in words(admin.get(LIST))
-    admin.post(page_of(judge, "change-offer", "offer"))
+    admin.post(page_of(judge), {"action": "offer"})
     assert 'value="judge"' in admin.get(new).text
 
-    response = admin.post(page_of(judge, "change-offer", "delete"), follow=True)
+    response = admin.post(page_of(judge), {"action": "delete"}, follow=True)
     assert "cannot be deleted. Retire it instead." in words(response)
-    admin.post(page_of(unused, "change-offer", "delete"))
+    admin.post(page_of(unused), {"action": "delete"})
     assert set(Judge.objects.values_list("name", flat=True)) == {"judge"}
 
 
@@ -98,7 +98,7 @@ def test_the_creator_changes_a_judge_and_another_editor_does_not(study, settings
     judge = Judge.objects.get()
 
     assert other.get(page_of(judge, "change-judge")).status_code == 404
-    assert other.post(page_of(judge, "change-offer", "retire")).status_code == 404
+    assert other.post(page_of(judge), {"action": "retire"}).status_code == 404
     assert submit(creator, page_of(judge, "change-judge"), rpm="7").status_code == 302
     judge.refresh_from_db()
     assert judge.rpm == 7

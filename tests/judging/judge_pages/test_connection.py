@@ -28,7 +28,7 @@ def test_the_test_shows_prompt_reply_reading_tokens_and_cost_and_stores_no_judgm
     editor, judge = served
     llm.answer = lambda body, n: completion("B]] [[61]]")
 
-    page = words(editor.post(page_of(judge, "test-judge")))
+    page = words(editor.post(page_of(judge), {"action": "test"}))
 
     assert "The judge works. We read its reply as: B (response 2), certainty 61." in page
     assert "repairs old bicycles" in page
@@ -45,13 +45,13 @@ def test_the_list_marks_a_judge_whose_last_test_failed_until_one_passes(served, 
     editor, judge = served
     available = reverse("judging:judges", args=["s"])
     llm.answer = lambda body, n: error(401)
-    editor.post(page_of(judge, "test-judge"))
+    editor.post(page_of(judge), {"action": "test"})
     judge.refresh_from_db()
     assert judge.test_problem
     assert f"▲ Last test failed: {judge.test_problem}" in words(editor.get(available))
 
     llm.answer = lambda body, n: completion("B]] [[61]]")
-    editor.post(page_of(judge, "test-judge"))
+    editor.post(page_of(judge), {"action": "test"})
 
     assert "Last test failed" not in words(editor.get(available))
 
@@ -62,7 +62,7 @@ def test_the_test_asks_an_item_of_the_study_in_the_studys_setting(served, llm):
     make_item(study=study, key="first", question="Tea or coffee?")
     client = sign_in(study)
 
-    page = words(client.post(reverse("judging:test-judge", args=["t", judge.pk])))
+    page = words(client.post(reverse("judging:judge", args=["t", judge.pk]), {"action": "test"}))
 
     assert "Item first" in page
     assert "Setting what it is asked Standard" in page
@@ -76,11 +76,13 @@ def test_the_test_reads_a_reply_as_runs_read_it(served, llm):
 
     llm.answer = lambda body, n: completion("The answer is: B\n\nI am 80 % sure.")
     assert "We read its reply as: B (response 2), certainty 80." in words(
-        editor.post(page_of(judge, "test-judge"))
+        editor.post(page_of(judge), {"action": "test"})
     )
 
     llm.answer = lambda body, n: completion("[[B]] and I am sure to 8", finish_reason="length")
-    assert "The reply states no certainty." in words(editor.post(page_of(judge, "test-judge")))
+    assert "The reply states no certainty." in words(
+        editor.post(page_of(judge), {"action": "test"})
+    )
 
 
 @pytest.mark.sampled(keep=2)
@@ -111,7 +113,7 @@ def test_a_problem_is_said_in_plain_words_with_what_to_do(served, llm, answer, p
     editor, judge = served
     llm.answer = lambda body, n: answer
 
-    response = editor.post(page_of(judge, "test-judge"))
+    response = editor.post(page_of(judge), {"action": "test"})
 
     assert response.status_code == 200
     assert problem in words(response)
@@ -123,17 +125,17 @@ def test_a_server_that_is_not_there_or_slow_or_forbidden_is_said(served, llm, mo
     editor, judge = served
     llm.answer = lambda body, n: Answer(delay=1.0)
     monkeypatch.setattr("judging.catalog.connection_test.SECONDS", 0.1)
-    assert "No reply within 0 seconds." in words(editor.post(page_of(judge, "test-judge")))
+    assert "No reply within 0 seconds." in words(editor.post(page_of(judge), {"action": "test"}))
 
     store_judge(judge, {"base_url": "http://127.0.0.1:1/v1"})
-    page = words(editor.post(page_of(judge, "test-judge")))
+    page = words(editor.post(page_of(judge), {"action": "test"}))
     assert "No connection to http://127.0.0.1:1/v1." in page
 
     # A name that means a link-local address at the time of the request.
     monkeypatch.setattr("judging.backends.connections.is_link_local", lambda address: True)
     store_judge(judge, {"base_url": llm.url})
     before = len(llm.requests)
-    page = words(editor.post(page_of(judge, "test-judge")))
+    page = words(editor.post(page_of(judge), {"action": "test"}))
     assert "This address is not allowed." in page
     assert len(llm.requests) == before
 
@@ -145,7 +147,7 @@ def test_a_missing_variable_is_said_before_and_by_the_test(served, llm, monkeypa
     assert "JUDGE_KEY_NONE, which is not set on this web server" in words(
         editor.get(page_of(judge))
     )
-    page = words(editor.post(page_of(judge, "test-judge")))
+    page = words(editor.post(page_of(judge), {"action": "test"}))
     assert "the environment variable JUDGE_KEY_NONE is empty" in page
     assert llm.requests == []
 
@@ -154,7 +156,7 @@ def test_hostile_texts_of_a_server_are_shown_as_text(served, llm):
     editor, judge = served
     llm.answer = lambda body, n: completion("<script>alert(1)</script> [[A]] [[50]]")
 
-    page = editor.post(page_of(judge, "test-judge")).text
+    page = editor.post(page_of(judge), {"action": "test"}).text
 
     assert "<script>alert(1)" not in page
     assert "&lt;script&gt;alert(1)" in page
@@ -170,7 +172,7 @@ def test_the_connection_test_asks_every_address(admin, study, llm):
     assert (result.problem, result.address) == ("", llm.url)
     assert result.others[0].problem == "No connection to http://127.0.0.1:9/v1."
     assert "No connection to http://127.0.0.1:9/v1." in words(
-        admin.post(page_of(judge, "test-judge"))
+        admin.post(page_of(judge), {"action": "test"})
     )
 
 

@@ -23,7 +23,7 @@ def test_a_judge_of_a_library_that_is_gone_says_how_to_add_it_again(admin, study
 
     for page in ("available/", f"available/{judge.pk}/", f"available/{judge.pk}/change/", "new/"):
         assert admin.get(pages + page).status_code == 200, page
-    tested = admin.post(f"{pages}available/{judge.pk}/test/", follow=True)
+    tested = admin.post(f"{pages}available/{judge.pk}/", {"action": "test"}, follow=True)
     assert tested.status_code in (200, 422)
     assert f"with the preset “{name}”" in tested.content.decode()
     with pytest.raises(BadJudge, match="OpenAI-compatible address"):

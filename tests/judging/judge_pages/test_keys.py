@@ -141,7 +141,7 @@ def test_another_study_does_not_spend_a_key_that_an_owner_entered(owner, study, 
 
     refusal = "was entered for other studies"
     assert "stored, for other studies" in words(thief.get(at("judges")))
-    assert refusal in words(thief.post(at("test-judge", judge.pk)))
+    assert refusal in words(thief.post(at("judge", judge.pk), {"action": "test"}))
     like = f"{at('add-judge')}?like={judge.pk}"
     same = {"name": "like", "base_url": llm.url, "key_from": "same"}
     assert "The same key as" not in thief.get(like).text
@@ -197,7 +197,7 @@ def everything(client, judge, study):
     yield from (client.get(url).text for url in (LIST, ADD, page_of(judge)))
     yield client.get(page_of(judge, "change-judge")).text
     yield client.get(f"{ADD}?like={judge.pk}").text
-    yield client.post(page_of(judge, "test-judge")).text
+    yield client.post(page_of(judge), {"action": "test"}).text
     yield client.get(reverse("judging:list", args=["s"]) + "?format=csv").text
     yield client.get(reverse("studies:detail", args=["s"])).text
     for log in StudyLog.objects.all():
@@ -276,7 +276,7 @@ def test_a_stored_key_is_replaced_and_removed(admin, study):
     tested = submit(admin, change, key_from="stored", key="sk-another-0123456789", test="yes")
     assert f"No connection to {ADDRESS}" in words(tested)
 
-    admin.post(page_of(judge, "change-offer", "remove-key"))
+    admin.post(page_of(judge), {"action": "remove_key"})
     judge.refresh_from_db()
     assert (judge.sealed_key, api_key(settings_of(judge))) == ("", "")
     changed = [log.detail["changed"] for log in StudyLog.objects.filter(event="judge changed")]
@@ -359,7 +359,7 @@ def test_a_test_that_fails_in_this_program_shows_no_key(
 
     monkeypatch.setattr(f"judging.backends.connections.{where}", fails)
     with caplog.at_level(logging.DEBUG):
-        response = admin.post(page_of(Judge.objects.get(), "test-judge"))
+        response = admin.post(page_of(Judge.objects.get()), {"action": "test"})
 
     assert response.status_code == 200
     assert "The test failed in this program." in words(response)
@@ -425,7 +425,10 @@ def test_a_secret_header_is_sent_and_shown_nowhere(engine, admin, study, llm):
     assert submit(admin, **fields).status_code == 302
 
     judge = Judge.objects.get()
-    pages = [admin.post(page_of(judge, "test-judge")), admin.get(page_of(judge, "change-judge"))]
+    pages = [
+        admin.post(page_of(judge), {"action": "test"}),
+        admin.get(page_of(judge, "change-judge")),
+    ]
     assert llm.headers[0]["api-key"] == SECRET
     assert "authorization" not in llm.headers[0]
     run = judge_all(study, judge)

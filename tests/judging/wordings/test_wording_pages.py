@@ -74,7 +74,7 @@ def test_a_used_wording_is_frozen_and_its_change_is_the_next_version(study):
     PromptTemplate.objects.update(frozen_at="2026-01-01T00:00:00Z")
     client = sign_in(study)
 
-    client.post(f"/studies/s/judges/wordings/{wording.public_id}/delete/")
+    client.post(f"/studies/s/judges/wordings/{wording.public_id}/", {"action": "delete"})
     answer = written(client, template=TEXT.replace("For", "About"))
 
     page = client.get(answer.url).content.decode()

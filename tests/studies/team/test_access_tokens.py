@@ -45,7 +45,9 @@ def test_only_a_hash_is_stored_and_the_token_is_shown_once(client, token):
 
 def test_a_token_changes_nothing(token):
     response = Client(enforce_csrf_checks=True).post(
-        "/studies/s/state/", {"state": "open"}, headers={"Authorization": f"Bearer {token}"}
+        "/studies/s/",
+        {"action": "state", "state": "open"},
+        headers={"Authorization": f"Bearer {token}"},
     )
 
     assert response.status_code == 403
@@ -56,7 +58,9 @@ def test_an_invalid_token_leads_to_the_sign_in(client, user, token, end):
     if end == "expired":
         AccessToken.objects.update(expires_at=timezone.now() - dt.timedelta(seconds=1))
     elif end == "deleted":
-        client.post("/accounts/tokens/delete/", {"token": AccessToken.objects.get().public_id})
+        client.post(
+            "/accounts/tokens/", {"action": "delete", "token": AccessToken.objects.get().public_id}
+        )
     elif end == "closed account":
         User.objects.update(is_active=False)
 
@@ -74,7 +78,9 @@ def test_nobody_deletes_tokens_of_others(token):
     stranger = Client()
     stranger.force_login(User.objects.create_user("stranger"))
 
-    stranger.post("/accounts/tokens/delete/", {"token": AccessToken.objects.get().public_id})
+    stranger.post(
+        "/accounts/tokens/", {"action": "delete", "token": AccessToken.objects.get().public_id}
+    )
 
     assert AccessToken.objects.count() == 1
 

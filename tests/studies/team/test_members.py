@@ -29,7 +29,7 @@ def member(study, name, role):
 
 def invited(client, role="editor", note="Ada"):
     """A fresh invitation: the address of its link, without the site."""
-    page = client.post("/studies/s/team/invite/", {"role": role, "note": note})
+    page = client.post("/studies/s/team/", {"action": "invite", "role": role, "note": note})
     link = urlsplit(page.context["link"])
     return f"{link.path}?{link.query}"
 
@@ -92,7 +92,7 @@ def test_an_ended_link_no_longer_works(study, end):
     address = invited(owner)
     if end == "withdrawn":
         public_id = TeamInvitation.objects.get().public_id
-        owner.post("/studies/s/team/withdraw/", {"invitation": public_id})
+        owner.post("/studies/s/team/", {"action": "withdraw", "invitation": public_id})
     else:
         TeamInvitation.objects.update(expires_at=timezone.now() - dt.timedelta(seconds=1))
     client = sign_in(make_study(slug="other"))
@@ -104,7 +104,9 @@ def test_an_ended_link_no_longer_works(study, end):
 def test_an_owner_changes_a_role_and_the_log_says_so(study):
     other = member(study, "other", "viewer")
 
-    sign_in(study, "owner").post("/studies/s/team/role/", {"user": other.pk, "role": "editor"})
+    sign_in(study, "owner").post(
+        "/studies/s/team/", {"action": "role", "user": other.pk, "role": "editor"}
+    )
 
     assert Membership.objects.get(user=other).role == "editor"
     entry = study.log.get(event="role changed")
@@ -135,7 +137,7 @@ def test_leaving_a_study_leads_to_the_list_of_studies(study):
     client = sign_in(study, "owner")
     me = study.memberships.exclude(user__username="other").get().user
 
-    response = client.post("/studies/s/team/remove/", {"user": me.pk})
+    response = client.post("/studies/s/team/", {"action": "remove", "user": me.pk})
 
     assert response["Location"] == "/studies/"
     assert client.get("/studies/s/").status_code == 404
@@ -145,7 +147,9 @@ def test_nobody_changes_members_of_another_study(study):
     elsewhere = make_study(slug="other")
     stranger = member(elsewhere, "stranger", "viewer")
 
-    response = sign_in(study, "owner").post("/studies/s/team/remove/", {"user": stranger.pk})
+    response = sign_in(study, "owner").post(
+        "/studies/s/team/", {"action": "remove", "user": stranger.pk}
+    )
 
     assert response.status_code == 404
     assert elsewhere.memberships.count() == 1
@@ -156,7 +160,7 @@ def ended(study, how, owner, leaving):
     if how == "left":
         client = Client()
         client.force_login(leaving)
-        return client.post("/studies/s/team/remove/", {"user": leaving.pk})
+        return client.post("/studies/s/team/", {"action": "remove", "user": leaving.pk})
     if how == "closed account":
         return User.objects.filter(pk=leaving.pk).update(is_active=False)
     if how == "removed by the administration":
@@ -194,7 +198,7 @@ def test_a_closed_account_does_not_count_as_an_owner(study):
     owner = sign_in(study, "owner")
     user = study.memberships.latest("pk").user
 
-    page = owner.post("/studies/s/team/remove/", {"user": user.pk}, follow=True)
+    page = owner.post("/studies/s/team/", {"action": "remove", "user": user.pk}, follow=True)
 
     assert "the only owner who can sign in" in page.content.decode()
     assert study.memberships.filter(user=user).exists()

@@ -16,7 +16,7 @@ from studies.services.accounts.credentials import create_token, find_token
 
 pytestmark = pytest.mark.django_db
 
-PAGE, OFF, SIGN_IN = "/accounts/second-step/", "/accounts/second-step/off/", "/accounts/login/"
+PAGE, SIGN_IN = "/accounts/second-step/", "/accounts/login/"
 # A date on which half minutes begin, from RFC 6238.
 NOW = 1_111_111_110
 
@@ -197,9 +197,9 @@ def test_it_is_switched_off_with_a_code(browser, researcher):
     _, recovery = switch_on(researcher)
     browser.force_login(researcher)
 
-    assert browser.post(OFF, {"code": "000000"}).status_code == 422
+    assert browser.post(PAGE, {"action": "off", "code": "000000"}).status_code == 422
     assert SecondStep.objects.exists()
-    assert browser.post(OFF, {"code": recovery[0]}).url == PAGE
+    assert browser.post(PAGE, {"action": "off", "code": recovery[0]}).url == PAGE
     assert not SecondStep.objects.exists()
     assert is_signed_in(sign_in())
 

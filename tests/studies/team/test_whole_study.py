@@ -46,7 +46,8 @@ def test_a_copy_has_the_items_and_settings_and_no_answers(study, client):
     client.force_login(owner_of(study))
 
     response = client.post(
-        "/studies/s/whole/copy/", {"title": "Again", "slug": "again", "with_items": "on"}
+        "/studies/s/whole/",
+        {"action": "copy", "title": "Again", "slug": "again", "with_items": "on"},
     )
 
     copy = Study.objects.get(slug="again")
@@ -92,7 +93,7 @@ def test_a_copy_without_items(study):
 def test_a_taken_name_is_refused_next_to_the_field(study, client):
     client.force_login(owner_of(study))
 
-    response = client.post("/studies/s/whole/copy/", {"title": "Again", "slug": "s"})
+    response = client.post("/studies/s/whole/", {"action": "copy", "title": "Again", "slug": "s"})
 
     assert response.status_code == 422
     assert "already a study" in response.content.decode()
@@ -101,15 +102,15 @@ def test_a_taken_name_is_refused_next_to_the_field(study, client):
 def test_an_archived_study_is_hidden_and_comes_back(study, client):
     client.force_login(owner_of(study))
 
-    client.post("/studies/s/whole/archive/")
+    client.post("/studies/s/whole/", {"action": "archive"})
 
     assert list(client.get("/studies/").context["page"].object_list) == []
     assert list(client.get("/studies/?state=archived").context["page"].object_list) == [study]
     assert client.get("/studies/s/").status_code == 200
-    client.post("/studies/s/state/", {"state": "open"})
+    client.post("/studies/s/", {"action": "state", "state": "open"})
     study.refresh_from_db()
     assert study.state == "closed"
-    client.post("/studies/s/whole/archive/")
+    client.post("/studies/s/whole/", {"action": "archive"})
     assert list(client.get("/studies/").context["page"].object_list) == [study]
 
 
@@ -117,7 +118,7 @@ def test_an_open_study_is_not_archived(study, client):
     client.force_login(owner_of(study))
     Study.objects.update(state="open")
 
-    page = client.post("/studies/s/whole/archive/", follow=True)
+    page = client.post("/studies/s/whole/", {"action": "archive"}, follow=True)
 
     assert "Close the study before" in page.content.decode()
     assert Study.objects.get().archived_at is None
@@ -126,17 +127,17 @@ def test_an_open_study_is_not_archived(study, client):
 @pytest.mark.nightly
 def test_deletion_needs_the_archive_and_the_typed_name(study, client):
     client.force_login(owner_of(study))
-    refused = client.post("/studies/s/whole/delete/", {"confirmation": "s"})
+    refused = client.post("/studies/s/whole/", {"action": "delete", "confirmation": "s"})
     assert (refused.status_code, Study.objects.count()) == (422, 1)
-    client.post("/studies/s/whole/archive/")
+    client.post("/studies/s/whole/", {"action": "archive"})
     counts = dict(client.get("/studies/s/whole/").context["content"].counts)
     assert (counts["items"], counts["annotators"], counts["answers"]) == (4, 1, 4)
     assert (counts["judge runs"], counts["judgments"], counts["reports"]) == (1, 3, 1)
 
-    wrong = client.post("/studies/s/whole/delete/", {"confirmation": "other"})
+    wrong = client.post("/studies/s/whole/", {"action": "delete", "confirmation": "other"})
     assert (wrong.status_code, Study.objects.count()) == (422, 1)
 
-    response = client.post("/studies/s/whole/delete/", {"confirmation": "s"})
+    response = client.post("/studies/s/whole/", {"action": "delete", "confirmation": "s"})
     assert response["Location"] == "/studies/"
     assert not Study.objects.exists()
 
@@ -168,10 +169,10 @@ def test_deletion_removes_all_of_the_study_and_nothing_else(study, client, setti
     before = {model: model._base_manager.count() for model in of_a_study()}
     assert {Annotation, Judgment, StudyLog, Membership} <= set(before)
 
-    client.post("/studies/s/whole/archive/")
+    client.post("/studies/s/whole/", {"action": "archive"})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("django.db.transaction.on_commit", lambda then: then())
-        client.post("/studies/s/whole/delete/", {"confirmation": "s"})
+        client.post("/studies/s/whole/", {"action": "delete", "confirmation": "s"})
 
     assert Study.objects.get() == other
     assert Annotation.objects.count() == 3
@@ -182,12 +183,12 @@ def test_deletion_removes_all_of_the_study_and_nothing_else(study, client, setti
 
 def test_unfinished_work_prevents_deletion(study, client):
     client.force_login(owner_of(study))
-    client.post("/studies/s/whole/archive/")
+    client.post("/studies/s/whole/", {"action": "archive"})
     JudgeRun.objects.update(state="running", sentence="")
     ProlificStudy.objects.create(study=study, status="AWAITING REVIEW")
     Report.objects.update(state="running")
 
-    response = client.post("/studies/s/whole/delete/", {"confirmation": "s"})
+    response = client.post("/studies/s/whole/", {"action": "delete", "confirmation": "s"})
 
     page = response.content.decode()
     assert response.status_code == 422
@@ -201,6 +202,6 @@ def test_a_draft_without_answers_is_deleted_at_once(client):
     client.force_login(user)
     create_study(slug="draft", owner=user)
 
-    client.post("/studies/draft/whole/delete/", {"confirmation": "draft"})
+    client.post("/studies/draft/whole/", {"action": "delete", "confirmation": "draft"})
 
     assert not Study.objects.exists()

@@ -36,7 +36,9 @@ def sign_in(client, study, role="editor"):
 
 
 def post_state(client, **data):
-    return client.post(reverse("studies:state", args=["one"]), data, follow=True)
+    return client.post(
+        reverse("studies:detail", args=["one"]), {"action": "state"} | data, follow=True
+    )
 
 
 def states(study):

@@ -1,4 +1,4 @@
-"""recheck [PASSPORT] [--study STUDY]: ask again, and say whether anything has moved."""
+"""recheck [PASSPORT] [--study STUDY [--freeze JUDGE]]: ask again, and say what has moved."""
 
 import json
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from analysis.errors import AnalysisError
 from analysis.passports import find_passport
@@ -19,7 +20,7 @@ class Command(BaseCommand):
         "Look again at a study's watched sets, and say whether the judge, the items or people "
         "have moved: exits 0 if nothing is shown, 1 if something has moved. With a passport: ask "
         "its judge about its anchors again; exits 0 for TRUSTED, 1 for NOT TRUSTED, 3 for "
-        "INCONCLUSIVE. Exits 2 if it could not be checked."
+        "INCONCLUSIVE. Exits 2 if it could not be checked. With --freeze: freeze such a set first."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -53,6 +54,27 @@ class Command(BaseCommand):
             help="run in this process, without a broker (default: wait for the workers)",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
+        new = parser.add_argument_group("a new watched set")
+        new.add_argument(
+            "--freeze",
+            default="",
+            metavar="JUDGE",
+            help="freeze items of the study with this judge's answers, and ask it for a baseline",
+        )
+        new.add_argument("--run", default="", metavar="ID", help="if the judge has several runs")
+        new.add_argument("--items", type=int, default=200, help="items to freeze (default 200)")
+        new.add_argument("--rounds", type=int, default=3, help="rounds of the baseline (default 3)")
+        new.add_argument(
+            "--every",
+            type=int,
+            default=0,
+            metavar="DAYS",
+            help="days between looks (default: none)",
+        )
+        new.add_argument(
+            "--used-in", default="", metavar="STUDY", help="whose items are compared with the set's"
+        )
+        new.add_argument("--mail", action="store_true", help="e-mail to owners and editors")
 
     def handle(self, *args: Any, **options: Any) -> None:
         passport = find_passport(options["passport"]) if options["passport"] else None
@@ -66,13 +88,41 @@ class Command(BaseCommand):
         except CommandError as error:
             raise CommandError(str(error), returncode=2) from None
         try:
-            code = (
-                self._recheck(study, passport, options) if passport else self._look(study, options)
-            )
+            if options["freeze"]:
+                code = self._freeze(study, options)
+            elif passport:
+                code = self._recheck(study, passport, options)
+            else:
+                code = self._look(study, options)
         except AnalysisError as error:
             raise CommandError(str(error), returncode=2) from None
         if code:
             sys.exit(code)
+
+    def _freeze(self, study: Study, options: dict[str, Any]) -> int:
+        from extras.watching.freezing import WatchWish, cost_of, freeze, run_named
+        from extras.watching.looks import ask_baseline, begin_look, wait_for_workers
+
+        wish = WatchWish(
+            run=run_named(study, options["freeze"], options["run"]),
+            items=options["items"],
+            at_once=options["rounds"],
+            every_days=options["every"],
+            sends_mail=options["mail"],
+            used_in=find_study(options["used_in"]) if options["used_in"] else None,
+        )
+        cost = cost_of(wish)
+        if options["dry_run"]:
+            self.stdout.write(f"{cost.sentence} Nothing was frozen.")
+            return 0
+        with transaction.atomic():
+            watched = freeze(wish)
+            begin_look(watched.pk, enqueue=not options["inline"])
+        ask_baseline(watched, inline=options["inline"], wait=wait_for_workers)
+        self.stdout.write(
+            f"Froze {watched.items:,} items as {watched.public_id}. The baseline is complete."
+        )
+        return 0
 
     def _recheck(self, study: Study, passport: Any, options: dict[str, Any]) -> int:
         from extras.watching.looks import wait_for_workers
