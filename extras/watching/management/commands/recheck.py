@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
 from analysis.passports import find_passport
-from studies.management.terminal import find_study
+from studies.management.terminal import find_study, using
 from studies.models.studies import Study
 
 
@@ -62,13 +62,12 @@ class Command(BaseCommand):
                 "Name a study with --study, or the file of a passport.", returncode=2
             )
         try:
-            study = find_study(slug, uses="watching")
+            study = find_study(slug)
         except CommandError as error:
             raise CommandError(str(error), returncode=2) from None
         try:
-            code = (
-                self._recheck(study, passport, options) if passport else self._look(study, options)
-            )
+            with using(study, "" if options["dry_run"] else "watching"):
+                code = (self._recheck if passport else self._look)(study, passport, options)
         except AnalysisError as error:
             raise CommandError(str(error), returncode=2) from None
         if code:
@@ -92,7 +91,7 @@ class Command(BaseCommand):
         self._write(result.record(), result.sentences, options)
         return {"NOT TRUSTED": 1, "INCONCLUSIVE": 3}.get(result.trust.value, 0)
 
-    def _look(self, study: Study, options: dict[str, Any]) -> int:
+    def _look(self, study: Study, _: Any, options: dict[str, Any]) -> int:
         from extras.watching.looks import (
             cost_of_look,
             look_and_wait,

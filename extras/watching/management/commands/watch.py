@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from analysis.errors import AnalysisError
-from studies.management.terminal import add_how, find_study
+from studies.management.terminal import add_how, find_study, using
 
 
 class Command(BaseCommand):
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         from extras.watching.freezing import WatchWish, cost_of, freeze, run_named
         from extras.watching.looks import ask_baseline, begin_look, wait_for_workers
 
-        study = find_study(options["study"], uses="watching")
+        study = find_study(options["study"])
         used_in = find_study(options["used_in"]) if options["used_in"] else None
         try:
             wish = WatchWish(
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             if options["dry_run"]:
                 self.stdout.write(f"{cost.sentence} Nothing was frozen.")
                 return
-            with transaction.atomic():
+            with using(study, "watching"), transaction.atomic():
                 watched = freeze(wish)
                 begin_look(watched.pk, enqueue=not options["inline"])
             is_complete = options["inline"] or options["wait"]
