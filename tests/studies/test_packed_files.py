@@ -1,9 +1,12 @@
 """Items in packed files, workbooks and JSON of several shapes; faulty rows; places of faults."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
+import pickle
 import zipfile
 
 import openpyxl
@@ -244,6 +247,22 @@ SAVED_BY_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 )
 def test_a_workbook_that_cannot_be_read_says_why(data, words):
     assert any(words in fault for fault in faults(data, name="items.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (bz2.compress(b"a,b\n"), "the file is packed by bzip2, which is not read. Unpack it."),
+        (lzma.compress(b"a,b\n"), "the file is packed by xz"),
+        (b"\xef\xbb\xbf\r\n<!DOCTYPE html><table>", "the file is a web page, which is not read."),
+        (b"$FL2@(#) SPSS DATA FILE" + bytes(9), "the file is a data set of SPSS"),
+        (gzip.compress(b"X\n\0\0\0\3"), "the file is a data set of R"),
+        (pickle.dumps(["a"]), "the file is a pickle of Python"),
+    ],
+    ids=["bzip2", "xz", "page", "spss", "r", "pickle"],
+)
+def test_a_file_of_another_form_is_named(data, words):
+    assert any(words in fault for fault in faults(data, name="items.csv"))
 
 
 def test_faults_of_a_list_are_named():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from unicodedata import normalize
 
 from studies.texts.cells import name_of
 
@@ -72,8 +73,8 @@ def is_label(value: str) -> bool:
 
 @lru_cache(maxsize=4096)  # labels are few, and each occurs often
 def same_label(value: str) -> str:
-    """A normalised label: 1 and 1.0 are equal, and so are Yes and yes."""
-    value = name_of(value).casefold()
+    """A normalised label: 1, 1.0 and １ are equal, and so are Yes and yes."""
+    value = normalize("NFKC", name_of(value)).casefold()
     whole = value.removesuffix(".0")
     return whole if whole.lstrip("-").isdecimal() else value
 
