@@ -336,3 +336,11 @@ class TestFaultyRows:
         assert {item.key for item in Item.objects.all()} == {"x1", "x4"}
         said = capsys.readouterr().out
         assert "Faulty rows left out: 3. Line 2, item “x2”: question is missing." in said
+
+
+def test_letters_in_utf_8_are_counted_as_no_change():
+    rows = [[*row[:3], "Crème?", *row[4:]] for row in ROWS]
+    file = File("items.csv", csv_text(rows).encode())
+
+    assert len([*table_of(file)]) == len(ROWS)
+    assert [*file.changes] == []

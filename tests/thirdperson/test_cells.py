@@ -151,6 +151,18 @@ def test_nan_is_named_or_read_as_missing(tmp_path):
     assert ("q12", "human_1") not in {(label.item, label.rater) for label in table.labels}
 
 
+@pytest.mark.parametrize("item", ["NaN", "#N/A", ""])
+def test_a_missing_id_is_no_item(tmp_path, item):
+    rows = [*PLAIN, PLAIN[0] | {"item": item}]
+
+    with pytest.raises(BadTable, match=r"line 14.*: item is .*Name the item in every row"):
+        labels_of(tmp_path / "a.csv", csv_of(rows))
+
+
+def test_letters_in_utf_8_are_no_change(tmp_path):
+    assert "Windows-1252" not in "\n".join(labels_of(tmp_path / "a.csv", csv_of(PLAIN)).reading)
+
+
 def test_errors_of_a_spreadsheet_are_named(tmp_path):
     rows = [*PLAIN, PLAIN[0] | {"item": "q12", "human_1": "#REF!"}]
 

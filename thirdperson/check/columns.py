@@ -9,6 +9,7 @@ from typing import Literal
 
 from studies.importers.columns.mapping import plain_name
 from studies.importers.files.faults import same_id
+from studies.texts.cells import WRITTEN_BY_PROGRAMS
 from thirdperson.check import refusals
 from thirdperson.check.column_names import (
     ANNOTATOR,
@@ -38,7 +39,6 @@ from thirdperson.check.column_names import (
 )
 from thirdperson.check.labels import (
     NO_LABEL,
-    WRITTEN_BY_PROGRAMS,
     BadTable,
     NoLabels,
     UnclearPeople,

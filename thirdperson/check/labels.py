@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from unicodedata import normalize
 
-from studies.texts.cells import name_of
+from studies.texts.cells import WRITTEN_BY_PROGRAMS, name_of
 
 
 class BadTable(Exception):
@@ -26,7 +26,6 @@ class UnclearPeople(BadTable):
 
 # Words for “no label” in tables of other programs. Words that only programs write are never a
 # label; the others are labels if people or judges use them as such.
-WRITTEN_BY_PROGRAMS = frozenset({"", "nan", "<na>", "#n/a"})
 NO_LABEL = WRITTEN_BY_PROGRAMS | {"-", "na", "n/a", "none", "null"}
 
 

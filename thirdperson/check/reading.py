@@ -12,7 +12,7 @@ from studies.importers.files.bundle import WORKBOOKS, size_of
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Refused, same_id
 from studies.importers.files.packed import about_sheets, sheets_of
-from studies.texts.cells import ENCODINGS, is_error, name_of
+from studies.texts.cells import ENCODINGS, WRITTEN_BY_PROGRAMS, is_error, name_of
 from studies.texts.normalisation import CONTROL
 from thirdperson.check.column_names import kind_is_judge
 from thirdperson.check.columns import (
@@ -25,7 +25,6 @@ from thirdperson.check.exports import registry
 from thirdperson.check.file_rows import FileRows, file_rows
 from thirdperson.check.labels import (
     NO_LABEL,
-    WRITTEN_BY_PROGRAMS,
     BadTable,
     Label,
     LabelTable,
@@ -104,8 +103,9 @@ def _skip(found: LabelTable, error: BadTable) -> None:
 
 
 def _of_row(columns: Columns, where: str, item: str, row: Mapping[str, str]) -> list[Label]:
-    if not item:
-        raise BadTable(f"{where}: {columns.item} is empty. Name the item in every row.")
+    if item.casefold() in WRITTEN_BY_PROGRAMS:
+        value = f"“{item}”" if item else "empty"
+        raise BadTable(f"{where}: {columns.item} is {value}. Name the item in every row.")
     return [*(_long if columns.is_long else _wide)(columns, where, item, row)]
 
 

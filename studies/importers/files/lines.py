@@ -347,7 +347,8 @@ class _Text:
         self._encoding = self._encoding or encoding
         if encoding != self._encoding:
             raise BadLine(not_utf8(number, self._name))
-        self._changes[IN_FALLBACK] += encoding == FALLBACK
+        if encoding == FALLBACK:
+            self._changes[IN_FALLBACK] += 1
         return text
 
 
