@@ -93,17 +93,6 @@ def _set_systems(arena: Arena, judges: Sequence[Judge]) -> Mapping[str, Any]:
     return {"systems": sorted(names)} if present != {*names} else {}
 
 
-def judges_named(names: Sequence[str]) -> list[Judge]:
-    """The judges with these names. Raises `StudyError` that lists those that can write."""
-    found = {judge.name: judge for judge in judges_that_write().filter(name__in=names)}
-    if missing := [name for name in names if name not in found]:
-        known = ", ".join(judges_that_write().values_list("name", flat=True)[:20])
-        raise StudyError(
-            f"No judge “{missing[0]}” can write responses. Judges that can: {known or 'none'}."
-        )
-    return [found[name] for name in names]
-
-
 def why_not_open(arena: Arena) -> str:
     """Why the arena cannot open; empty if it can."""
     study = arena.study

@@ -10,7 +10,8 @@ from django.core.exceptions import ValidationError
 
 from extras.arena.questions import add_questions, read_questions, rows_of_arena
 from extras.arena.seats import arena_of
-from extras.arena.setup import LIMITS, judges_named, set_up, settings_of
+from extras.arena.setup import LIMITS, set_up, settings_of
+from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
 from studies.models import Study
 from studies.study_folder import Content, Folder, to_toml, value_of

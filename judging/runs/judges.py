@@ -65,6 +65,7 @@ _LEADING_DASH = FailureReason(
     "{field} “{value}” starts with a dash, so commands would read it as an option. Start it with "
     "another character.",
 )
+_LONG_NAME = FailureReason("long_name", "{field} has {length} characters. Use at most {most}.")
 _PRICE_STAYS = FailureReason(
     "price_stays",
     "{field}: the costs of runs are recorded by this price, so it cannot be removed. Enter the new "
@@ -299,8 +300,14 @@ def check_replaced(field: str, address: str) -> None:
     raise InvalidValue(field, _TO_REPLACE, **reason)
 
 
-def check_name(field: str, name: str) -> None:
-    """Check that a name is one line of visible characters. Raises `InvalidValue`."""
+def check_name(field: str, name: str, *, of: str = "name") -> None:
+    """Check that a name is one line of visible characters. Raises `InvalidValue`.
+
+    `of`: the field of a judge that it is stored in.
+    """
+    most: int = Judge._meta.get_field(of).max_length  # type: ignore[union-attr, assignment]
+    if len(name) > most:
+        raise InvalidValue(field, _LONG_NAME, length=len(name), most=most)
     if not name.isprintable():
         raise InvalidValue(field, _NOT_PRINTABLE, value=ascii(name))
     if name.startswith("-"):
@@ -309,7 +316,7 @@ def check_name(field: str, name: str) -> None:
 
 def _check(judge: Judge) -> None:
     check_name("name", judge.name)
-    check_name("model", judge.model)
+    check_name("model", judge.model, of="model")
     kind = kind_of(judge)
     judge.base_url = judge.base_url or kind.default_base_url
     check_replaced("base_url", judge.base_url)

@@ -5,7 +5,7 @@ A run has its own ledger; this is for the few questions of jobs that ask a judge
 
 import asyncio
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import partial
@@ -30,6 +30,7 @@ from judging.engine.interface import (
     Verdict,
 )
 from judging.engine.messages import Messages, prompt_sha256
+from judging.errors import BadJudge
 from judging.models import NANO, Judge
 from judging.models.job_requests import FAILED, SENT, WAITING, WRITTEN, AskingJob
 from judging.worker import runtime
@@ -52,6 +53,19 @@ def judges_that_write() -> QuerySet[Judge]:
         and not kind.capabilities.only_probabilities
     ]
     return Judge.objects.filter(is_retired=False, backend__in=kinds).order_by("name")
+
+
+def judges_named(names: Sequence[str]) -> list[Judge]:
+    """The judges with these names, which can write. Raises `BadJudge` that lists those."""
+    known = {judge.name: judge for judge in judges_that_write()}
+    for name in names:
+        if name not in known:
+            others = f"Judges that can: {', '.join([*known][:20])}."
+            raise BadJudge(
+                f"No judge “{name}” can write texts. "
+                + (others if known else "No judge can yet. Add one with add_judge first.")
+            )
+    return [known[name] for name in names]
 
 
 class WrittenReply:

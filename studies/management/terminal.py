@@ -4,7 +4,8 @@ import sys
 import time
 import tomllib
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TextIO
@@ -16,28 +17,40 @@ from studies.importers.files.answer_rows import ScaleRange, scale_of
 from studies.importers.files.faults import Refused
 from studies.jobs.models import Job
 from studies.models import Study
-from studies.services.extras import turn_on
+from studies.services.extras import turn_off, turn_on
 from studies.texts.cells import ENCODINGS
 
 _POLL_SECONDS = 0.1
 
 
-def find_study(slug: str, *, uses: str = "") -> Study:
-    """The study with this short name, in which the extra that a command `uses` is turned on.
-
-    Raises `CommandError` that lists the existing studies.
-    """
+def find_study(slug: str) -> Study:
+    """The study with this short name. Raises `CommandError` that lists the existing studies."""
     try:
-        study = Study.objects.get(slug=slug)
-        for sentence in turn_on(study, uses):
-            sys.stderr.write(f"{sentence}\n")
-        return study
+        return Study.objects.get(slug=slug)
     except Study.DoesNotExist:
         known = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True)[:20])
         raise CommandError(
             f"There is no study “{slug}”. "
             + (f"Use one of: {known}." if known else "Create one with create_study.")
         ) from None
+
+
+@contextmanager
+def using(study: Study, *names: str) -> Iterator[None]:
+    """Turn on the extras of what the block stores; they stay on only if it raises nothing.
+
+    Empty names are ignored. What only shows something needs no block.
+    """
+    before = {*study.extras}
+    sentences = turn_on(study, *names)
+    try:
+        yield
+    except BaseException:
+        if new := {*study.extras} - before:
+            turn_off(study, *new)
+        raise
+    for sentence in sentences:
+        sys.stderr.write(f"{sentence}\n")
 
 
 def read_settings(path: Path, known: Collection[str]) -> dict[str, Any]:

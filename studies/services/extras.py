@@ -52,6 +52,14 @@ def turn_on(study: Study, *names: str, user: User | None = None) -> list[str]:
     return [_sentence(known[name]) for name in new]
 
 
+def turn_off(study: Study, *names: str) -> None:
+    """Turn these off again, unless something in the study needs one of them."""
+    stored = Study.objects.get(pk=study.pk)
+    if not needed_extras(stored, names):
+        set_extras(stored, {*stored.extras}.difference(names))
+    study.extras, study.version = stored.extras, stored.version
+
+
 def turned_on_since(study: Study) -> list[str]:
     """A sentence for each extra that was turned on since this study was read."""
     known, now = extras_for_studies(), Study.objects.get(pk=study.pk)

@@ -32,6 +32,8 @@ ENCODINGS = {
     "mac_roman": "Mac OS Roman",
     "utf-16": "UTF-16",
 }
+# Words for an empty cell that only programs write.
+WRITTEN_BY_PROGRAMS = frozenset({"", "nan", "<na>", "#n/a"})
 # What was changed while a file was read, and how often.
 Changes = Counter[str]
 REMOVED = "invisible characters removed"

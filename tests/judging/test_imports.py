@@ -4,7 +4,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from judging.errors import ConflictingValue
+from judging.errors import ConflictingValue, InvalidValue
 from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.imports import import_judgments
 from studies.importers.files.bundle import File
@@ -257,3 +257,11 @@ def test_certainties_on_another_scale_are_asked_for_or_converted(study):
     assert found == {10, 30, 50, 70, 90}
     with pytest.raises(Refused, match=r"certainty “6” is not a number from 1 to 5"):
         bring(study, [{"item_id": "b", "choice": "r1", "certainty": 6}], scale=(1, 5))
+
+
+def test_a_name_that_is_too_long_for_a_judge_is_refused(study):
+    make_item(study=study, key="i1")
+
+    with pytest.raises(InvalidValue, match=r"121 characters\. Use at most 120"):
+        bring(study, [{"item_id": "i1", "choice": "r1"}], judge="x" * 121)
+    assert not Judge.objects.exists()

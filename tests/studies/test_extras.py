@@ -3,16 +3,18 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, get_commands
 from django.urls import reverse
 
 from studies import extra as manifest
 from studies.extra import extras_for_studies
+from studies.management.terminal import using
 from studies.models import Study, StudyLog
 from studies.pages.workbench import section_pages
 from studies.services import settings as settings_service
@@ -292,3 +294,74 @@ def test_an_extra_to_leave_out_that_does_not_exist_is_refused():
 
     assert ended.returncode != 0
     assert "EXTRAS_LEFT_OUT: there is no extra “nothing”. Use names of: " in ended.stderr
+
+
+# What a command that turns an extra on is refused for, or only shows, in a study with one item.
+KEEPS_OFF = {
+    "adjudicate": ["", "--dry-run", "--expert Ada --expert Ada"],
+    "arena": ["", "--json", "--open", "--system nobody", "--per-hour 5 --open"],
+    "audit": ["", "--json"],
+    "certify": ["--judge nobody --out passport.json"],
+    "change_personas": ["--whole --dry-run", "--feature age --new two", "--items 0"],
+    "debates": ["", "--judge nobody --dry-run", "--judge nobody", "--jury none --dry-run"],
+    "draft_profiles": ["--judge nobody --dry-run", "--judge nobody"],
+    "draw_items": ["", "--judge nobody --items 1", "--by-topic"],
+    "export": ["--what items --format parquet --out {file}/items.parquet"],
+    "find_rules": ["", "--dry-run"],
+    "freeze_plan": ["--dry-run", "--analyses nothing"],
+    "import_annotations": ["{file} --adjudication", "{file} --grades --dry-run"],
+    "import_wording": ["{file} --recover"],
+    "improve_judge": ["", "--dry-run", "--next 3"],
+    "judge_datasheet": ["--judge nobody --dry-run", "--judge nobody"],
+    "label": ["--judge nobody --passport {file}"],
+    "link_study": ["--new one", "--new two --persons 0", "--new two --wave nothing"],
+    "plan": ["--items 40 --json"],
+    "prolific": ["walk", "ledger", "demographics"],
+    "recheck": ["--study one", "--study one --dry-run"],
+    "report": ["--paper --out {file}"],
+    "tables": ["--out {file}"],
+    "watch": ["--judge nobody", "--judge nobody --dry-run"],
+}
+
+
+@pytest.mark.parametrize("name", KEEPS_OFF)
+def test_a_command_that_fails_or_only_shows_turns_nothing_on(study, tmp_path, name):
+    if name not in get_commands():
+        pytest.skip("of an extra that was taken out")
+    make_items(study, 1)
+    file = tmp_path / "file.csv"
+    file.write_text("a,b\n1,2\n")
+
+    for options in KEEPS_OFF[name]:
+        study_first = [] if "--study" in options else ["one"]
+        words = options.format(file=file).split()
+        if name == "prolific":
+            words, study_first = [*words, "one"], []
+        with suppress(CommandError, SystemExit):
+            call_command(name, *study_first, *words)
+        assert Study.objects.get(slug="one").extras == [], options
+        assert not Study.objects.exclude(slug="one").exists()
+
+
+def test_every_command_that_turns_an_extra_on_is_tried():
+    own = {
+        name
+        for name, app in get_commands().items()
+        if vars(import_module(f"{app}.management.commands.{name}")).get("using") is using
+    }
+
+    assert own - KEEPS_OFF.keys() == set()
+
+
+def test_what_a_block_stored_stays_only_if_it_ends_well(study, capsys):
+    pytest.importorskip("extras.rules")
+    with suppress(ZeroDivisionError), using(study, "rules"):
+        assert Study.objects.get().has_extra("rules")
+        raise ZeroDivisionError
+    assert Study.objects.get().extras == []
+    assert not capsys.readouterr().err
+
+    with using(study, "rules"):
+        pass
+    assert Study.objects.get().extras == ["rules"]
+    assert capsys.readouterr().err == "Turned on for this study: Rules of disagreement.\n"

@@ -19,6 +19,7 @@ CHECK = {"correct": "r1", "instruction": "Choose response 1."}
     ("change", "rule"),
     [
         ({"id": None}, "id is missing"),
+        ({"id": "NaN"}, "id is missing"),
         ({"id": "a b"}, "id has other characters"),
         ({"id": True}, "id has other characters"),
         ({"id": "x" * 121}, "id is too long"),

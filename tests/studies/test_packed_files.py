@@ -1,9 +1,12 @@
 """Items in packed files, workbooks and JSON of several shapes; faulty rows; places of faults."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
+import pickle
 import zipfile
 
 import openpyxl
@@ -246,6 +249,22 @@ def test_a_workbook_that_cannot_be_read_says_why(data, words):
     assert any(words in fault for fault in faults(data, name="items.xlsx"))
 
 
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (bz2.compress(b"a,b\n"), "the file is packed by bzip2, which is not read. Unpack it."),
+        (lzma.compress(b"a,b\n"), "the file is packed by xz"),
+        (b"\xef\xbb\xbf\r\n<!DOCTYPE html><table>", "the file is a web page, which is not read."),
+        (b"$FL2@(#) SPSS DATA FILE" + bytes(9), "the file is a data set of SPSS"),
+        (gzip.compress(b"X\n\0\0\0\3"), "the file is a data set of R"),
+        (pickle.dumps(["a"]), "the file is a pickle of Python"),
+    ],
+    ids=["bzip2", "xz", "page", "spss", "r", "pickle"],
+)
+def test_a_file_of_another_form_is_named(data, words):
+    assert any(words in fault for fault in faults(data, name="items.csv"))
+
+
 def test_faults_of_a_list_are_named():
     rows = json.dumps([raw_item(1), raw_item(2, metadata={"a": float("inf")})])
 
@@ -317,3 +336,11 @@ class TestFaultyRows:
         assert {item.key for item in Item.objects.all()} == {"x1", "x4"}
         said = capsys.readouterr().out
         assert "Faulty rows left out: 3. Line 2, item “x2”: question is missing." in said
+
+
+def test_letters_in_utf_8_are_counted_as_no_change():
+    rows = [[*row[:3], "Crème?", *row[4:]] for row in ROWS]
+    file = File("items.csv", csv_text(rows).encode())
+
+    assert len([*table_of(file)]) == len(ROWS)
+    assert [*file.changes] == []

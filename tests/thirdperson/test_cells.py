@@ -1,11 +1,13 @@
 """Labels as other programs write them: the same people, labels and items from any file."""
 
 import json
+import zipfile
 
 import openpyxl
 import pytest
 
 from thirdperson.check.command import check, options_of
+from thirdperson.check.dataset import choices_of
 from thirdperson.check.labels import BadTable
 from thirdperson.check.reading import read_labels
 
@@ -109,6 +111,11 @@ def test_columns_whose_names_end_in_a_number_are_no_lists(tmp_path):
             [["Name of item"] * 4, ['"{""ImportId"":""QID1""}"'] * 4, ["q1", "a", "b", "a"]],
             "Line 3: this row has ImportIds of Qualtrics",
         ),
+        (
+            [*map(list, map(dict.values, PLAIN)), ["Grand Total", "30", "", "28"]],
+            "line 14: the row “Grand Total” is about the rows above it. Remove it.",
+        ),
+        ([["q1\0", "a", "b", "a"]], "line 2, .*“q1” has the control character U.0000. Remove it."),
     ],
 )
 def test_rows_that_are_no_items_are_named(tmp_path, rows, words):
@@ -142,6 +149,18 @@ def test_nan_is_named_or_read_as_missing(tmp_path):
         labels_of(tmp_path / "a.json", json.dumps(rows))
     table = labels_of(tmp_path / "a.json", json.dumps(rows), "--skip-faulty")
     assert ("q12", "human_1") not in {(label.item, label.rater) for label in table.labels}
+
+
+@pytest.mark.parametrize("item", ["NaN", "#N/A", ""])
+def test_a_missing_id_is_no_item(tmp_path, item):
+    rows = [*PLAIN, PLAIN[0] | {"item": item}]
+
+    with pytest.raises(BadTable, match=r"line 14.*: item is .*Name the item in every row"):
+        labels_of(tmp_path / "a.csv", csv_of(rows))
+
+
+def test_letters_in_utf_8_are_no_change(tmp_path):
+    assert "Windows-1252" not in "\n".join(labels_of(tmp_path / "a.csv", csv_of(PLAIN)).reading)
 
 
 def test_errors_of_a_spreadsheet_are_named(tmp_path):
@@ -182,3 +201,65 @@ def test_an_error_suggests_no_empty_list_of_columns(tmp_path):
         labels_of(tmp_path / "a.csv", csv_of(rows))
     assert "a second label of “a”" in str(error.value)
     assert "--on ." not in str(error.value)
+
+
+def test_a_workbook_of_another_program_is_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:
+        archive.writestr("content.xml", "<x/>")
+
+    with pytest.raises(BadTable, match=r"this kind of workbook is not read. Save it again as"):
+        read_labels(options_of([str(tmp_path / "a.ods")]))
+
+
+def test_an_item_may_be_called_total(tmp_path):
+    table = labels_of(tmp_path / "a.csv", csv_of([*PLAIN, PLAIN[0] | {"item": "total"}]))
+
+    assert "total" in table.items
+
+
+def test_letters_of_full_width_are_the_same_labels(tmp_path):
+    rows = [{**row, "human_1": "１", "human_2": "2", "judge": "1"} for row in PLAIN]
+
+    choices_of(labels_of(tmp_path / "a.csv", csv_of(rows)))  # which refuses a third label
+
+
+def test_numbers_are_read_as_spreadsheets_write_them(tmp_path):
+    head = "item;human_1;human_2;judge;judge certainty\n"
+    cells = head + "".join(f"q{n};{n % 5},5;3;2,25;{n}0 %\n" for n in range(1, 10))
+
+    table = labels_of(tmp_path / "a.csv", cells, "--level", "score")
+
+    assert {label.value for label in table.labels if label.rater == "human_1"} >= {"0.5", "4.5"}
+    assert [label.certainty for label in table.labels if label.is_judge] == [*range(10, 100, 10)]
+    assert "decimal commas read as points: 18" in table.reading
+    classes = labels_of(tmp_path / "a.csv", cells, "--level", "nominal")
+    assert "0,5" in {label.value for label in classes.labels}
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "words"),
+    [
+        ("the text of response {}", [], "It has 12 different values, such as “the text of resp"),
+        (
+            "{}/10",
+            ["--level", "score"],
+            "It has values that are no numbers .*Write labels of a few",
+        ),
+    ],
+)
+def test_a_column_of_people_that_has_no_labels_is_named(tmp_path, cell, options, words):
+    rows = [{"item": n, "human_1": cell.format(n), "judge": n} for n in range(12)]
+
+    with pytest.raises(BadTable, match=rf"Is it human_1\? {words}"):
+        labels_of(tmp_path / "a.csv", csv_of(rows), *options)
+
+
+def test_items_of_one_file_only_are_counted(tmp_path):
+    people, judge = tmp_path / "people.csv", tmp_path / "judge.csv"
+    people.write_text("id,human_1,human_2\n" + "".join(f"{n},a,b\n" for n in range(12)))
+    judge.write_text("id,label\n" + "".join(f"{n:02},a\n" for n in range(12)))
+
+    table = read_labels(options_of([str(people), str(judge), "--on", "id"]))
+
+    assert "  10 items only in people.csv, such as “0”" in table.reading
+    assert "  10 items only in judge.csv, such as “00”" in table.reading

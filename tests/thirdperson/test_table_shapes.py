@@ -262,6 +262,7 @@ class TestShapes:
         ("name", "content"),
         [
             ("semicolons.csv", "sep=;\r\n" + csv_of(ROWS, ";", "\r\n")),
+            ("bars.csv", csv_of(ROWS, "|")),
             ("macintosh.csv", csv_of(ROWS, end="\r")),
             ("labels.csv.gz", gzip.compress(csv_of(ROWS).encode())),
             ("list.json", ROWS),
@@ -287,6 +288,21 @@ class TestShapes:
             archive.writestr("README.txt", "About the labels")
 
         assert given(read(None, name="labels.zip")) == expected
+
+    def test_a_zip_of_one_file_is_read_whatever_its_name(self, read, expected, tmp_path):
+        with zipfile.ZipFile(tmp_path / "labels.zip", "w") as archive:
+            archive.writestr("labels", csv_of(ROWS))
+
+        assert given(read(None, name="labels.zip")) == expected
+
+    def test_commas_of_a_quoted_question_do_not_separate_cells(self, read, expected):
+        header, _, rows = csv_of(ROWS, ";").partition("\n")
+
+        labels = read(
+            f'{header};"Which, if any, of these, or none, is it?"\n' + rows.replace("\n", ";\n")
+        )
+
+        assert given(labels) == expected
 
     def test_the_first_sheet_of_a_workbook_is_read(self, read, expected, tmp_path):
         as_workbook(ROWS, tmp_path / "labels.xlsx")
@@ -597,7 +613,7 @@ def test_a_certainty_without_numbers_and_a_column_of_models_are_not_used(read):
     labels = read("id,human,human_confidence,model,judge\n1,a,True,gpt-4,a\n2,b,True,o_1,b\n")
 
     assert labels.raters(is_judge=True) == ["judge"]
-    assert line_of(labels, "certainty") == "certainty: none"
+    assert line_of(labels, "certainty") == "certainty: none (human_confidence has no numbers)"
 
 
 @pytest.mark.parametrize("column", ["annotator", "judge"])

@@ -9,6 +9,7 @@ from typing import Literal
 
 from studies.importers.columns.mapping import plain_name
 from studies.importers.files.faults import same_id
+from studies.texts.cells import WRITTEN_BY_PROGRAMS
 from thirdperson.check import refusals
 from thirdperson.check.column_names import (
     ANNOTATOR,
@@ -38,7 +39,6 @@ from thirdperson.check.column_names import (
 )
 from thirdperson.check.labels import (
     NO_LABEL,
-    WRITTEN_BY_PROGRAMS,
     BadTable,
     NoLabels,
     UnclearPeople,
@@ -60,12 +60,13 @@ class Columns:
     table with one row per label. `judges`: columns of judges' labels. `kind`: a column that says
     whether the row is by a person or a judge; `judge_raters`: annotators that are judges.
     `certainty`: the column of certainties by column of labels; `unowned`: one whose column of
-    labels is unclear. `probability`: columns of native probabilities by column of a judge's labels,
-    each by its label; one without a label is of the judge's. `missing`: the words for no label,
-    None to guess them; `named_labels`: labels in an option, which are never missing. `scales`:
-    lowest and highest certainty of people or of a judge. `skip_faulty`: faulty rows are left out.
-    `has_numbers`: labels are numbers, of any number of values. `needs` is “people”, or what is
-    enough: “right labels” instead of these, or “nothing” besides items.
+    labels is unclear; `worded`: one without numbers, which is not used. `probability`: columns of
+    native probabilities by column of a judge's labels, each by its label; one without a label is of
+    the judge's. `missing`: the words for no label, None to guess them; `named_labels`: labels in an
+    option, which are never missing. `scales`: lowest and highest certainty of people or of a judge.
+    `skip_faulty`: faulty rows are left out. `has_numbers`: labels are numbers, of any number of
+    values. `needs` is “people”, or what is enough: “right labels” instead of these, or “nothing”
+    besides items.
     """
 
     item: str = ""
@@ -80,6 +81,7 @@ class Columns:
     question: str = ""
     certainty: Mapping[str, str] = field(default_factory=dict)
     unowned: str = ""
+    worded: str = ""
     probability: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing: tuple[str, ...] | None = None
     named_labels: frozenset[str] = frozenset()
@@ -117,6 +119,8 @@ class Columns:
                 f"{certainty or 'none'} (whose is {self.unowned}? Name it: --certainty "
                 f"LABEL_COLUMN={self.unowned})"
             )
+        elif self.worded and not certainty:
+            certainty = f"none ({self.worded} has no numbers)"
         found = {
             "item": self.item or "each row",
             "people": people,
@@ -148,7 +152,8 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
             raise UnclearPeople(refusals.unclear_people(name, *unclear), unclear[0])
         scored = _guessed(names, rows, replace(given, has_numbers=True))
         like = _like_labels(names, rows, found.judges)
-        raise NoLabels(refusals.no_people(name, like, found, scored))
+        unfit = _unfit_people(names, rows, found)
+        raise NoLabels(refusals.no_people(name, like, found, scored, unfit))
     if not (found.judges or found.judge_raters or found.kind) and given.needs != "nothing":
         raise NoLabels(refusals.no_judge(name, names, found, _unfit_judges(names, rows, found)))
     if not (given.people or given.judges) and (pairs := _criteria(found)):
@@ -189,6 +194,20 @@ def _like_labels(names: Sequence[str], rows: CheckedRows, judges: Sequence[str])
         name: 1 < len(labels) <= MOST_LABELS and (not of_judges or bool(labels & of_judges))
         for name, labels in found.items()
     }
+
+
+def _unfit_people(names: Sequence[str], rows: CheckedRows, found: Columns) -> dict[str, str]:
+    """Columns with the name of a person that no guess takes, and why."""
+    table = _Guesses(names, rows, found)
+    unfit = {}
+    for name in filter(lambda name: person_match(plain_name(name)), names):
+        labels = table.labels(name) - NO_LABEL
+        words = [" ".join(label.split())[:30] for label in sorted(labels) if number(label) is None]
+        if words and found.has_numbers:
+            unfit[name] = f"has values that are no numbers ({listed(words, 4)})"
+        elif words and len(labels) > MOST_LABELS:
+            unfit[name] = f"has {len(labels):,} different values, such as “{words[0]}”"
+    return unfit
 
 
 def _unfit_judges(names: Sequence[str], rows: CheckedRows, found: Columns) -> dict[str, str]:
@@ -277,8 +296,10 @@ def _guessed(names: Sequence[str], rows: CheckedRows, given: Columns) -> Columns
         labelled = labelled or [*filter(None, [found.gold])]
         judges = (*found.judges, *table.models(labelled, has_judges=bool(found.judges)))
         found = replace(found, judges=table.alike(judges, labelled))
-    certainty, unowned = table.certainties(found)
-    found = replace(found, certainty={**certainty, **given.certainty}, unowned=unowned)
+    certainty, unowned, worded = table.certainties(found)
+    found = replace(
+        found, certainty={**certainty, **given.certainty}, unowned=unowned, worded=worded
+    )
     return found if given.probability else replace(found, probability=table.probabilities(found))
 
 
@@ -421,19 +442,23 @@ class _Guesses:
                     return column
         return ""
 
-    def certainties(self, columns: Columns) -> tuple[dict[str, str], str]:
-        """The columns of certainties by column of labels, and one that belongs to none."""
+    def certainties(self, columns: Columns) -> tuple[dict[str, str], str, str]:
+        """The columns of certainties by column of labels, one of none, one without numbers."""
         found: dict[str, str] = {}
-        unowned = ""
+        unowned = worded = ""
         for column, plain in self._free.items():
-            if (match := CERTAINTY.fullmatch(plain)) and self._has_a_number(column):
+            if (match := CERTAINTY.fullmatch(plain)) is None:
+                continue
+            if not self._has_a_number(column):
+                worded = column if self._is_filled(column) else worded
+            else:
                 of = match[1] or match[2]
                 owner = self._owner(of, columns) if of else self._next_to(column, columns)
                 if owner and owner not in found:
                     found[owner] = column
                 elif not of:
                     unowned = column
-        return found, unowned
+        return found, unowned, worded
 
     def probabilities(self, columns: Columns) -> dict[str, dict[str, str]]:
         """The columns of probabilities by that of a judge's labels, where it has no certainty."""

@@ -16,13 +16,13 @@ from studies.importers.columns.table_file import table_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import MAX_BYTES, MAX_UNPACKED, Refused, place
 from studies.importers.files.json_rows import is_json
-from studies.importers.files.lines import BadLine
+from studies.importers.files.lines import BadLine, delimiter_of
 from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
 from studies.texts.cells import Changes, clean_values, listed_values
-from thirdperson.check.columns import CheckedRows, Columns
+from thirdperson.check.columns import CheckedRows, Columns, number
 from thirdperson.check.exports import prolific, registry
 from thirdperson.check.exports.reader import nested, record_paths, rows_at
-from thirdperson.check.labels import BadTable, listed
+from thirdperson.check.labels import BadTable, is_label, listed
 
 MOST_FAULTS = 10
 _OPEN = ("[", "(", "{")
@@ -50,9 +50,59 @@ def rows_of_table(file: File, *, skip_faulty: bool) -> tuple[CheckedRows, list[s
                 break
     except Refused as error:
         faults += [str(fault) for fault in error.faults]
+    if not faults and (total := _total(rows)):
+        (skipped if skip_faulty else faults).append(total)
+        rows.pop()
     if faults:
         raise BadTable("\n".join([f"{file.name} cannot be read.", *faults]))
     return rows, skipped
+
+
+_TOTALS = frozenset(
+    "total totals grand_total overall sum mean average avg median count summe gesamt "
+    "gesamtergebnis mittelwert durchschnitt somme moyenne suma promedio media somma totale".split()
+)
+
+
+def _total(rows: CheckedRows) -> str:
+    """The fault of a last row with sums or means of the columns; empty without one.
+
+    An item may have such a name. Its labels then occur in other rows too.
+    """
+    where, last = rows[-1] if rows else ("", {})
+    filled = [(name, cell) for name, cell in last.items() if cell]
+    if len(filled) < 2 or plain_name(filled[0][1]) not in _TOTALS:
+        return ""
+    for name, cell in filled[1:]:
+        if number(cell) is not None and all(row.get(name) != cell for _, row in rows[:-1]):
+            return f"{where}: the row “{filled[0][1]}” is about the rows above it. Remove it."
+    return ""
+
+
+DECIMAL_COMMAS = "decimal commas read as points"
+_COMMA = re.compile(r"[+-]?\d+,\d+")
+_PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s?%")
+
+
+def _plain_numbers(rows: CheckedRows, file: File) -> CheckedRows:
+    """The rows with 3.5 for 3,5 and 85 for 85 % in columns of such numbers.
+
+    Commas are decimal if semicolons separate the cells, as spreadsheets save CSV.
+    """
+    is_decimal = not is_json(file) and delimiter_of(file.head().decode("utf-8", "replace")) == ";"
+    for name in dict.fromkeys(name for _, row in rows for name in row):
+        cells = [row[name] for _, row in rows if is_label(row.get(name, ""))]
+        commas = sum(is_decimal and _COMMA.match(cell) is not None for cell in cells)
+        percents = sum(_PERCENT.fullmatch(cell) is not None for cell in cells)
+        if percents < len(cells) if percents else not commas:
+            continue
+        plain = {cell: cell.rstrip("% \u00a0\u202f") for cell in {*cells}}
+        if commas:
+            plain = {cell: text.replace(",", ".") for cell, text in plain.items()}
+        if all(number(text) is not None for text in plain.values()):
+            file.changes[DECIMAL_COMMAS] += commas
+            rows = [(w, {**row, name: plain.get(c := row.get(name, ""), c)}) for w, row in rows]
+    return rows
 
 
 _RATERS = re.compile(
@@ -221,15 +271,17 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
     listing = whole if isinstance(whole, list) else []
     named = {name for row in listing if isinstance(row, Mapping) for name in row}
     rows, faults = _one_value_a_cell(_one_label_a_row(rows), named, skip_faulty=given.skip_faulty)
+    if options.level != "nominal":
+        rows = _plain_numbers(rows, file)
     return FileRows(rows, given, "", [*skipped, *faults], lists, file.changes)
 
 
 def _not_a_number(document: Any) -> str:
     """Where a list of objects has NaN, which Python writes for a missing number; "" without."""
-    for number, row in enumerate(document if isinstance(document, list) else [], start=1):
+    for entry, row in enumerate(document if isinstance(document, list) else [], start=1):
         for name, value in row.items() if isinstance(row, dict) else ():
             if isinstance(value, float) and math.isnan(value):
-                return f"record {number}: {name}"
+                return f"record {entry}: {name}"
     return ""
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from unicodedata import normalize
 
-from studies.texts.cells import name_of
+from studies.texts.cells import WRITTEN_BY_PROGRAMS, name_of
 
 
 class BadTable(Exception):
@@ -25,7 +26,6 @@ class UnclearPeople(BadTable):
 
 # Words for “no label” in tables of other programs. Words that only programs write are never a
 # label; the others are labels if people or judges use them as such.
-WRITTEN_BY_PROGRAMS = frozenset({"", "nan", "<na>", "#n/a"})
 NO_LABEL = WRITTEN_BY_PROGRAMS | {"-", "na", "n/a", "none", "null"}
 
 
@@ -72,8 +72,8 @@ def is_label(value: str) -> bool:
 
 @lru_cache(maxsize=4096)  # labels are few, and each occurs often
 def same_label(value: str) -> str:
-    """A normalised label: 1 and 1.0 are equal, and so are Yes and yes."""
-    value = name_of(value).casefold()
+    """A normalised label: 1, 1.0 and １ are equal, and so are Yes and yes."""
+    value = normalize("NFKC", name_of(value)).casefold()
     whole = value.removesuffix(".0")
     return whole if whole.lstrip("-").isdecimal() else value
 

@@ -12,7 +12,8 @@ from studies.importers.files.bundle import WORKBOOKS, size_of
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Refused, same_id
 from studies.importers.files.packed import about_sheets, sheets_of
-from studies.texts.cells import ENCODINGS, is_error, name_of
+from studies.texts.cells import ENCODINGS, WRITTEN_BY_PROGRAMS, is_error, name_of
+from studies.texts.normalisation import CONTROL
 from thirdperson.check.column_names import kind_is_judge
 from thirdperson.check.columns import (
     CheckedRows,
@@ -24,7 +25,6 @@ from thirdperson.check.exports import registry
 from thirdperson.check.file_rows import FileRows, file_rows
 from thirdperson.check.labels import (
     NO_LABEL,
-    WRITTEN_BY_PROGRAMS,
     BadTable,
     Label,
     LabelTable,
@@ -103,8 +103,9 @@ def _skip(found: LabelTable, error: BadTable) -> None:
 
 
 def _of_row(columns: Columns, where: str, item: str, row: Mapping[str, str]) -> list[Label]:
-    if not item:
-        raise BadTable(f"{where}: {columns.item} is empty. Name the item in every row.")
+    if item.casefold() in WRITTEN_BY_PROGRAMS:
+        value = f"“{item}”" if item else "empty"
+        raise BadTable(f"{where}: {columns.item} is {value}. Name the item in every row.")
     return [*(_long if columns.is_long else _wide)(columns, where, item, row)]
 
 
@@ -176,6 +177,11 @@ def _label(
 ) -> Label:
     value = name_of(row.get(column, ""))
     for part in (item, rater, value):
+        if control := CONTROL.search(part):
+            raise BadTable(
+                f"{where}: “{part.replace(control[0], '')}” has the control character "
+                f"U+{ord(control[0]):04X}. Remove it."
+            )
         if is_error(part) and part.casefold() not in NO_LABEL:
             raise BadTable(
                 f"{where}: {part} is the error of a spreadsheet instead of a value. Correct the "
@@ -330,12 +336,26 @@ def _labels(options: Namespace) -> LabelTable:
     labels.reading[:0] = [f"format: {name}" for name in sorted(known)]
     if len(read.tables) > 1:
         words = f"joined by {columns.item}; one rater each: {listed(read.raters)}"
-        labels.reading.insert(0, f"files: {words if read.raters else 'parts of one table'}")
+        labels.reading[:0] = [
+            f"files: {words if read.raters else 'parts of one table'}",
+            *(_only_in(read.tables, columns.item) if read.raters else ()),
+        ]
     if options.gold_file:
         gold = _table(options.gold_file, options, read.options)
         on = ", ".join(options.on)
         add_gold(labels, gold.rows, options.gold_file, gold=read.options.gold, on=on)
     return labels
+
+
+def _only_in(tables: Mapping[Path, FileRows], item: str) -> Iterator[str]:
+    """The items of each file that no other has, which ids written in two ways would be."""
+    keys = {
+        file.name: {same_id(row.get(item, "").strip()) for _, row in table.rows}
+        for file, table in tables.items()
+    }
+    for name, own in keys.items():
+        if only := own.difference(*(of for other, of in keys.items() if other != name)):
+            yield f"  {len(only):,} items only in {name}, such as “{min(only)[:40]}”"
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,17 @@ _SHAPES = (
 _ELSEWHERE = "If they are in another file, give both: check FILE FILE --on COLUMN."
 
 
-def no_people(name: str, names: Mapping[str, bool], found: "Columns", scored: "Columns") -> str:
+def no_people(
+    name: str,
+    names: Mapping[str, bool],
+    found: "Columns",
+    scored: "Columns",
+    unfit: Mapping[str, str],
+) -> str:
     """`names` are the columns, and whether each has as few values as labels have.
 
-    `scored` is how the table would be read if its labels were numbers of any kind.
+    `scored` is how the table would be read if its labels were numbers of any kind. `unfit` are
+    columns with the name of a person, and why they are not taken for one.
     """
     named = [column for column, is_like in names.items() if is_like and names_judge(column)]
     judges = listed(found.judges or named)
@@ -53,6 +60,12 @@ def no_people(name: str, names: Mapping[str, bool], found: "Columns", scored: "C
             f"compare with that person: --people {found.gold} --judge {(*found.judges, *named)[0]}."
         )
     missing = f"{name}: no column with labels by people was found. It has: {listed([*names], 40)}."
+    if unfit:
+        column, why = next(iter(unfit.items()))
+        return (
+            f"{missing} Is it {column}? It {why}. Write labels of a few kinds, such as A and B for "
+            "the first and the second response, or numbers with a point (3.5) and without a sign."
+        )
     if annotator := guessed_column("annotator", [*names]):
         known = {annotator, *found.judges, *named, found.gold, found.item}
         likely = [column for column, is_like in names.items() if is_like and column not in known]

@@ -10,9 +10,8 @@ from analysis.errors import AnalysisError, BadChoice
 from analysis.exports.catalogue import LICENCES, formats_of
 from analysis.exports.requests import extras_of, format_labels
 from analysis.exports.study_export import expected_rows, export_study
-from studies.management.terminal import find_study, progress_bar
+from studies.management.terminal import find_study, progress_bar, using
 from studies.models.studies import Study
-from studies.services.extras import turn_on
 
 
 class Command(BaseCommand):
@@ -58,10 +57,11 @@ class Command(BaseCommand):
         doubts = list[str]()
         names = ("what", "format", "out", "identified", "free_text", "fresh_pseudonyms", "licence")
         try:
-            for sentence in turn_on(study, *extras_of(options["what"], options["format"])):
-                self.stderr.write(sentence)
             total = expected_rows(study, options["what"])
-            with progress_bar(sys.stderr, total=total, label="rows") as bar:
+            with (
+                using(study, *extras_of(options["what"], options["format"])),
+                progress_bar(sys.stderr, total=total, label="rows") as bar,
+            ):
                 counts = export_study(
                     study,
                     on_rows=bar.update,

@@ -30,9 +30,8 @@ from analysis.report.rules import (
     SEVERAL_STUDIES,
     several_studies,
 )
-from studies.management.terminal import find_study, progress_bar
+from studies.management.terminal import find_study, progress_bar, using
 from studies.models.studies import Study, StudyLog
-from studies.services.extras import turn_on
 from studies.services.studies import record
 from studies.statements import clock
 
@@ -137,13 +136,23 @@ class Command(BaseCommand):
         self.added = [files for files in MORE if options[files.name]]
         needed = [MORE.extra_of(files.name) for files in self.added]
         needed += [MORE_PAGES.extra_of(page.name) for page in self.pages]
-        for slug in slugs:
-            study = find_study(slug)
-            if self.judge:
+        studies = [find_study(slug) for slug in slugs]
+        if self.judge:
+            for study in studies:
                 _check_judge(study, self.judge)
-            for sentence in turn_on(study, *needed):
-                self.stderr.write(sentence)
         build = partial(self._build, chosen)
+        with ExitStack() as stack:
+            for study in studies:
+                stack.enter_context(using(study, *needed))
+            self._write(slugs, out, options, build)
+
+    def _write(
+        self,
+        slugs: list[str],
+        out: Path,
+        options: dict[str, Any],
+        build: Callable[[Sequence[str], Path], dict[str, Any]],
+    ) -> None:
         try:
             if len(slugs) > 1:
                 page, notes = several_studies().build(slugs, out, options, build)

@@ -17,6 +17,7 @@ from studies.management.terminal import (
     add_skip_faulty,
     find_study,
     progress_bar,
+    using,
 )
 
 
@@ -49,7 +50,8 @@ class Command(BaseCommand):
         added = next((each for each in MORE if options[each.name]), None)
         if added and (options["format"] or options["scale"] or options["skip_faulty"]):
             raise CommandError(f"--{added.name} goes with --encoding and --dry-run only.")
-        study = find_study(options["study"], uses=MORE.extra_of(added.name) if added else "")
+        study = find_study(options["study"])
+        needed = MORE.extra_of(added.name) if added and not options["dry_run"] else ""
         path: Path = options["file"]
         try:
             file = replace(file_at(path), encoding=options["encoding"])
@@ -59,7 +61,10 @@ class Command(BaseCommand):
             ) from error
         try:
             file = file.once()
-            with progress_bar(sys.stderr, total=file.count_lines(), label=path.name) as bar:
+            with (
+                using(study, needed),
+                progress_bar(sys.stderr, total=file.count_lines(), label=path.name) as bar,
+            ):
                 common = {"study_id": study.pk, "file": file, "dry_run": options["dry_run"]}
                 common["on_row"] = bar.update
                 result = (

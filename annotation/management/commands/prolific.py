@@ -34,10 +34,9 @@ from annotation.prolific.settle.proposals import (
 from annotation.prolific.spending import BeyondNeed, Spending
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import subscribe
-from studies.management.terminal import find_study
+from studies.management.terminal import find_study, using
 from studies.models import Study
 from studies.money import format_money, sums_in_words
-from studies.services.extras import turn_on
 
 
 def add_launch_options(parser: ArgumentParser) -> None:
@@ -252,12 +251,11 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         action: str = options["action"]
         added = {each.name: each for each in ACTIONS}.get(action)
-        for sentence in turn_on(study, ACTIONS.extra_of(action)):
-            self.stderr.write(sentence)
         try:
             if added:
-                for line in added.lines(study, options):
-                    self.stdout.write(line)
+                with using(study, ACTIONS.extra_of(action)):
+                    for line in added.lines(study, options):
+                        self.stdout.write(line)
             elif action in _PAUSED:
                 self._change(study, action, yes=options["yes"])
             else:

@@ -11,7 +11,7 @@ from judging.protocols import registry
 from judging.wordings import MORE, WordingSource, checked_texts, save_wording
 from studies.errors import StudyError
 from studies.importers.files.bundle import file_at
-from studies.management.terminal import find_study
+from studies.management.terminal import find_study, using
 
 
 class Command(BaseCommand):
@@ -77,9 +77,10 @@ class Command(BaseCommand):
         path: Path | None = options["file"]
         if path is None or options["without_persona"] or options["note"]:
             raise CommandError(f"--{source.option} reads one FILE, and finds the rest in it.")
-        study = find_study(options["study"], uses=MORE.extra_of(source.name))
+        study = find_study(options["study"])
         try:
-            found = source.read(study_id=study.pk, file=file_at(path), name=options["name"])
+            with using(study, MORE.extra_of(source.name)):
+                found = source.read(study_id=study.pk, file=file_at(path), name=options["name"])
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except (StudyError, JudgingError) as error:

@@ -206,11 +206,7 @@ def file_at(path: Path) -> File:
 def _opened(file: File) -> Bundle:
     """The bundle in a file. A zip stays open as long as its members are used."""
     if file.name.lower().endswith(_OTHER_WORKBOOKS):
-        raise refused(
-            file.name,
-            "this kind of workbook cannot be read.",
-            "Save it as .xlsx, or its sheet as ‘CSV UTF-8’.",
-        )
+        raise unreadable(file.name, "this kind of workbook is not read.")
     packed = file.source if isinstance(file.source, (Path, bytes)) else file.read()
     source = io.BytesIO(packed) if isinstance(packed, bytes) else packed
     try:

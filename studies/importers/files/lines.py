@@ -124,6 +124,7 @@ _TITLE = 2  # most cells of a title above a table
 # Qualtrics describes its columns in two rows below their names.
 _IMPORT_ID = re.compile(r"""\{\s*["']ImportId["']\s*:""")
 _DESCRIBING = 3  # rows
+_QUOTED_CELL = re.compile(r'"[^"]*"')
 _STATED = re.compile(r"(?i:sep=)([,;\t|])")
 
 
@@ -173,8 +174,8 @@ def records(
 ) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
     """Each row as {column: cell} with the line it starts on, or its fault.
 
-    The separator is the most frequent of comma, semicolon and tab in the header. `escape` is the
-    character before a quote inside a cell, in files that do not only double their quotes. Blank
+    The separator is the most frequent of comma, semicolon, tab and bar in the header. `escape` is
+    the character before a quote inside a cell, in files that do not only double their quotes. Blank
     lines are skipped; reading ends if the quotes do not match or the header has faults. `changes`
     counts what was changed in cells.
     """
@@ -275,8 +276,15 @@ def stated_delimiter(line: str) -> str:
     return match[1] if match else ""
 
 
+def delimiter_of(text: str) -> str:
+    """The delimiter of a CSV file that begins with `text`."""
+    first, _, rest = text.partition("\n")
+    return stated_delimiter(first) or _delimiter_of(first or rest)
+
+
 def _delimiter_of(header: str) -> str:
-    return max(",;\t", key=header.count)
+    """The most frequent delimiter outside quotes, in which questions may have commas."""
+    return max(",;\t|", key=_QUOTED_CELL.sub("", header).count)
 
 
 def missing_column(line: int, column: str, header: Sequence[str], remedy: str, name: str) -> Fault:
@@ -339,7 +347,8 @@ class _Text:
         self._encoding = self._encoding or encoding
         if encoding != self._encoding:
             raise BadLine(not_utf8(number, self._name))
-        self._changes[IN_FALLBACK] += encoding == FALLBACK
+        if encoding == FALLBACK:
+            self._changes[IN_FALLBACK] += 1
         return text
 
 

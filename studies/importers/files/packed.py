@@ -223,6 +223,24 @@ _LAST_COLUMN = 16_384
 # The container of Office programs before 2007, and of workbooks with a password.
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLD_BOOK = "Workbook".encode("utf-16-le")
+# How files begin that hold a table in a form that is not read, or none.
+_OTHER_FORMS = {
+    "packed by bzip2": rb"BZh[1-9]1AY",
+    "packed by xz": rb"\xfd7zXZ\x00",
+    "packed by zstd": rb"\x28\xb5\x2f\xfd",
+    "packed by 7-Zip": rb"7z\xbc\xaf\x27\x1c",
+    "packed by RAR": rb"Rar!\x1a",
+    "a web page": rb"(?i:<!doctype html|<html|<table)",
+    "XML": rb"<\?xml",
+    "a data set of SPSS": rb"\$FL[23]@",
+    "a data set of Stata": rb"<stata_dta>",
+    "a data set of R": rb"RDX[23]\n|[XAB]\n\x00\x00\x00",
+    "a pickle of Python": rb"\x80[\x02-\x05][\x95c}\]]",
+    "a database": rb"SQLite format 3\x00",
+    "a Feather file": rb"ARROW1\x00",
+    "an HDF5 file": rb"\x89HDF",
+    "a PDF": rb"%PDF-",
+}
 _STRICT = b"http://purl.oclc.org/ooxml/"
 _SHEET = re.compile(rb'<(?:\w+:)?sheet\b[^>]*?\bname="([^"]*)"')
 _SHEETS_SHOWN = 10
@@ -251,6 +269,8 @@ def unpacked(stream: IO[bytes], name: str, start: bytes, encoding: str = "") -> 
     if start.startswith(ZIPPED) and (archive := _archive(stream, name)):
         if _WORKBOOK in archive.namelist():
             return io.BufferedReader(Parts(stream, _rows_as_csv(stream, archive, name)))
+        if {"content.xml", "Index/Document.iwa"} & {*archive.namelist()}:
+            raise unreadable(name, "this kind of workbook is not read.")
         if (member := _only_table(archive)) is not None:
             return _without_packing(stream, _member(archive, member, name), name, encoding)
         stream.seek(0)
@@ -260,7 +280,12 @@ def unpacked(stream: IO[bytes], name: str, start: bytes, encoding: str = "") -> 
 def _as_utf8(
     stream: IO[bytes], content: IO[bytes], name: str, start: bytes, encoding: str
 ) -> IO[bytes]:
-    """`content`, which begins with `start`, in UTF-8 and with line feeds."""
+    """`content`, which begins with `start`, in UTF-8 and with line feeds. Raises `Refused`."""
+    opening = start.removeprefix(codecs.BOM_UTF8).lstrip()
+    for form, mark in _OTHER_FORMS.items():
+        if re.match(mark, opening):
+            remedy = "Unpack it." if form.startswith("packed") else "Save the table as ‘CSV UTF-8’."
+            raise refused(name, f"the file is {form}, which is not read.", remedy)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"  # “Unicode text” of spreadsheet programs
     blocks = _blocks(content)
@@ -329,11 +354,14 @@ def _archive(stream: IO[bytes], name: str) -> zipfile.ZipFile | None:
 
 def _only_table(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
     """The only table in a zip; None for a bundle or a log of Inspect."""
-    tables = [
+    files = [
         info
         for info in archive.infolist()
-        if info.filename.lower().endswith(_TABLES) and not info.filename.startswith("__MACOSX")
+        if not (info.is_dir() or info.filename.startswith("__MACOSX"))
     ]
+    tables = [info for info in files if info.filename.lower().endswith(_TABLES)]
+    if len(files) == 1:  # pandas names it as the zip without its ending
+        tables = files
     if len(tables) != 1:
         return None
     folder, _, base = tables[0].filename.rpartition("/")
@@ -484,9 +512,9 @@ def _not_a_workbook(stream: IO[bytes], name: str) -> Refused:
     return refused(name, message, "Save it without a password, or its sheet as ‘CSV UTF-8’.")
 
 
-def unreadable(name: str) -> Refused:
+def unreadable(name: str, message: str = "the workbook cannot be read.") -> Refused:
     remedy = "Save it again as .xlsx, or its sheet as ‘CSV UTF-8’."
-    return refused(name, "the workbook cannot be read.", remedy)
+    return refused(name, message, remedy)
 
 
 def _check_sizes(archive: zipfile.ZipFile, name: str) -> None:

@@ -34,6 +34,7 @@ from studies.importers.items.records import (
 )
 from studies.media import Media, NoMedia
 from studies.models import Item, Side, Task
+from studies.texts.cells import WRITTEN_BY_PROGRAMS
 from studies.texts.normalisation import canonical
 from studies.texts.texts_to_judges import TextsToJudges
 
@@ -243,8 +244,9 @@ class Validator:
             key = str(key)
         if isinstance(key, str):
             key = same_id(key)
-        if key is None or key == "":
-            row.fault("id", "id is missing", "id is missing.", "Give every item its own id.")
+        if key is None or (isinstance(key, str) and key.casefold() in WRITTEN_BY_PROGRAMS):
+            message = f"id is “{key}”." if key else "id is missing."
+            row.fault("id", "id is missing", message, "Give every item its own id.")
             return ""
         if not isinstance(key, str) or not _ID.fullmatch(key):
             if isinstance(key, str) and len(key) > 120:

@@ -24,13 +24,13 @@ from extras.advice.tasks import write_arguments
 from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
-from judging.models import Judge, JudgeRun, Jury
+from judging.models import JudgeRun, Jury
 from judging.runs.lifecycle import wait_for_workers, work_off
 from judging.worker import runtime
-from judging.worker.job_requests import judges_that_write
+from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
-from studies.management.terminal import add_how, explain, find_study, wait_for
+from studies.management.terminal import add_how, explain, find_study, using, wait_for
 from studies.models import Study
 
 
@@ -80,8 +80,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        is_estimate = options["jury"] and options["dry_run"]
-        study = find_study(options["study"], uses="" if is_estimate else "advice")
+        study = find_study(options["study"])
         try:
             if options["jury"]:
                 self._discuss(study, options)
@@ -95,8 +94,10 @@ class Command(BaseCommand):
             raise command_error(error) from error
 
     def _write(self, study: Study, options: dict[str, Any]) -> None:
-        judge = _judge(options["judge"])
-        second = _judge(options["second"]) if options["second"] else None
+        judge, *more = judges_named(
+            [options[name] for name in ("judge", "second") if options[name]]
+        )
+        second = more[0] if more else None
         wanted = _wanted(options)
         if options["dry_run"]:
             cost = cost_of(items_for(study, wanted), wanted, judge, second)
@@ -110,24 +111,26 @@ class Command(BaseCommand):
             for remark in cost.remarks:
                 self.stdout.write(f"Note: {remark}")
             return
-        job = request_arguments(
-            study_id=study.pk,
-            wanted=wanted,
-            judge=judge,
-            second=second,
-            budget=options["budget"],
-            user=None,
-        )
+        with using(study, "advice"):
+            job = request_arguments(
+                study_id=study.pk,
+                wanted=wanted,
+                judge=judge,
+                second=second,
+                budget=options["budget"],
+                user=None,
+            )
         self._run(job, options)
 
     def _continue(self, study: Study, options: dict[str, Any]) -> None:
         job = _latest(study)
         budget: Decimal | None = options["budget"] or job.budget
-        if not continue_job(study_id=study.pk, job=job, budget=budget):
-            raise CommandError(
-                "Arguments are being written. Wait until that has finished; if the process was "
-                "stopped, continue after a minute."
-            )
+        with using(study, "advice"):
+            if not continue_job(study_id=study.pk, job=job, budget=budget):
+                raise CommandError(
+                    "Arguments are being written. Wait until that has finished; if the process was "
+                    "stopped, continue after a minute."
+                )
         self._run(job, options)
 
     def _run(self, job: ArgumentJob, options: dict[str, Any]) -> None:
@@ -156,9 +159,10 @@ class Command(BaseCommand):
                 "Nothing was asked."
             )
             return
-        runs = start_discussion(
-            study_id=study.pk, jury=jury, budget=options["budget"], enqueue=not inline
-        )
+        with using(study, "advice"):
+            runs = start_discussion(
+                study_id=study.pk, jury=jury, budget=options["budget"], enqueue=not inline
+            )
         if inline:
             try:
                 for run in runs:
@@ -178,7 +182,8 @@ class Command(BaseCommand):
     def _create(self, study: Study, options: dict[str, Any]) -> None:
         beliefs = find_study(options["beliefs"]) if options["beliefs"] else None
         try:
-            made = arms_study(job=_latest(study), slug=options["new"], beliefs=beliefs)
+            with using(study, "advice"):
+                made = arms_study(job=_latest(study), slug=options["new"], beliefs=beliefs)
         except ValidationError as error:
             raise CommandError(explain(error)) from error
         noted = made.source["advice_arms"]
@@ -201,16 +206,6 @@ def _jury(study: Study, name: str) -> Jury:
         names = ", ".join(Jury.objects.filter(study=study).values_list("name", flat=True))
         raise CommandError(f"Study “{study.slug}” has no jury “{name}”. It has: {names or 'none'}.")
     return jury
-
-
-def _judge(name: str) -> Judge:
-    judge = judges_that_write().filter(name=name).first()
-    if judge is None:
-        names = ", ".join(judges_that_write().values_list("name", flat=True))
-        raise CommandError(
-            f"No judge “{name}” can write texts. Judges that can: {names or 'none'}."
-        )
-    return judge
 
 
 def _wanted(options: dict[str, Any]) -> WantedArguments:

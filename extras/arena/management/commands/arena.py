@@ -7,21 +7,30 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from extras.arena.asking import run_arena, wake
 from extras.arena.models import Arena
 from extras.arena.questions import add_questions, read_questions, rows_of_study
 from extras.arena.seats import arena_of
-from extras.arena.setup import judges_named, open_arena, pause_arena, set_up
+from extras.arena.setup import open_arena, pause_arena, set_up
 from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.worker import runtime
+from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
-from studies.management.terminal import add_how, find_study, wait_for
+from studies.management.terminal import add_how, find_study, using, wait_for
 from studies.models import Study
+
+_LIMITS = ("budget", "stock", "per_hour", "longest")
+_CHANGES = (
+    *_LIMITS,
+    *("system", "questions", "questions_from", "forbidden", "show_persona"),
+    *("open", "pause", "refill"),
+)
 
 
 class Command(BaseCommand):
@@ -62,15 +71,22 @@ class Command(BaseCommand):
         add_how(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="" if options["json"] else "arena")
+        study = find_study(options["study"])
+        changes = any(options[name] not in (None, False) for name in _CHANGES)
         try:
-            arena = self._set_up(study, options)
-            if options["open"]:
-                arena = open_arena(arena=arena)
-            if options["pause"]:
-                arena = pause_arena(arena=arena)
-            if options["refill"]:
-                arena = self._refill(arena, options)
+            with using(study, "arena" if changes else ""):
+                with transaction.atomic():  # an arena that cannot open is not set up either
+                    arena, added = self._set_up(study, options)
+                    if options["open"]:
+                        arena = open_arena(arena=arena)
+                    if options["pause"]:
+                        arena = pause_arena(arena=arena)
+                if added:
+                    self.stderr.write(
+                        f"{added:,} questions added; {arena.questions.count():,} in all."
+                    )
+                if options["refill"]:
+                    arena = self._refill(arena, options)
         except Refused as error:
             raise CommandError(str(error)) from error
         except ValidationError as error:
@@ -82,12 +98,9 @@ class Command(BaseCommand):
 
         self._show(live_ranking(arena), options)
 
-    def _set_up(self, study: Study, options: dict[str, Any]) -> Arena:
-        limits = {
-            name: options[name]
-            for name in ("budget", "stock", "per_hour", "longest")
-            if options[name] is not None
-        }
+    def _set_up(self, study: Study, options: dict[str, Any]) -> tuple[Arena, int]:
+        """The arena as the options want it, and how many questions are new."""
+        limits = {name: options[name] for name in _LIMITS if options[name] is not None}
         if options["forbidden"]:
             limits["forbidden"] = _read(options["forbidden"]).decode("utf-8-sig", "replace")
         if options["show_persona"]:
@@ -105,10 +118,7 @@ class Command(BaseCommand):
             rows += read_questions(File(Path(path).name, _read(path)))
         if slug := options["questions_from"]:
             rows += rows_of_study(find_study(slug))
-        if rows:
-            added = add_questions(arena=arena, rows=rows)
-            self.stderr.write(f"{added:,} questions added; {arena.questions.count():,} in all.")
-        return arena
+        return arena, add_questions(arena=arena, rows=rows) if rows else 0
 
     def _refill(self, arena: Arena, options: dict[str, Any]) -> Arena:
         wake(arena)

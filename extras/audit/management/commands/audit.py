@@ -30,7 +30,7 @@ class Command(BaseCommand):
         from extras.audit.job import findings_of
         from extras.audit.models import AcceptedFinding
 
-        study = find_study(options["study"], uses="audit")
+        study = find_study(options["study"])
         findings = findings_of(study)
         known = set(
             AcceptedFinding.objects.filter(study=study).values_list("check_name", flat=True)
@@ -49,11 +49,13 @@ class Command(BaseCommand):
         ]
         if open_ones:
             n = len(open_ones)
-            words = "1 finding blocks" if n == 1 else f"{n} findings block"
-            raise CommandError(
-                f"{words} the study's opening. Fix the items, or accept the findings on the page "
-                "“Audit”."
-            )
+            if study.has_extra("audit"):
+                words = "1 finding blocks" if n == 1 else f"{n} findings block"
+                accept = "accept the findings on the page “Audit”."
+            else:
+                words = f"{n} finding{'s' * (n > 1)} would block"
+                accept = f"turn the audit on to accept them: extras {study.slug} --on audit"
+            raise CommandError(f"{words} the study's opening. Fix the items, or {accept}")
 
     def _show(self, one: Any, known: set[str]) -> None:
         mark = _MARKS[one.level.value] if one.is_found else f"  {one.state.value}"

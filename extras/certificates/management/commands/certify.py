@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
 from extras.certificates.choices import BY, SIGNALS, TARGETS
-from studies.management.terminal import find_study
+from studies.management.terminal import find_study, using
 
 _WISH = (
     *("judge", "signal", "target", "error", "confidence", "among", "anchors", "by", "redraw"),
@@ -87,18 +87,18 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from extras.certificates.certifying import CertificateWish, certify
 
-        study = find_study(options["study"], uses="certificates")
+        study = find_study(options["study"])
         wish = CertificateWish(**{name: options[name] for name in _WISH})
         try:
-            found = certify(study, wish)
+            with using(study, "certificates"):
+                found = certify(study, wish)
+                if found.passport is None:
+                    raise CommandError(found.sentence)
+                options["out"].write_text(found.passport.text(), "utf-8")
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:
             raise CommandError(str(error)) from None
-        if found.passport is None:
-            raise CommandError(found.sentence)
-        try:
-            options["out"].write_text(found.passport.text(), "utf-8")
         except OSError as error:
             raise CommandError(f"{options['out']} cannot be written: {error.strerror}.") from None
         coverage = found.found.coverage or 0

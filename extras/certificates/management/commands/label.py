@@ -11,7 +11,7 @@ from analysis.errors import AnalysisError
 from analysis.passports import find_passport
 from extras.certificates.missing_answers import add_asking, ask_missing
 from studies.errors import StudyError
-from studies.management.terminal import explain, find_study
+from studies.management.terminal import explain, find_study, using
 
 
 class Command(BaseCommand):
@@ -43,10 +43,7 @@ class Command(BaseCommand):
         from extras.certificates.labelling import check_judge, label
         from extras.certificates.labels import route_rest, write_labels
 
-        study, passport = (
-            find_study(options["study"], uses="certificates"),
-            find_passport(options["passport"]),
-        )
+        study, passport = find_study(options["study"]), find_passport(options["passport"])
         try:
             check_judge(passport, options["judge"])
             ask_missing(study, passport, options, out=self.stderr)
@@ -54,20 +51,24 @@ class Command(BaseCommand):
                 self.stdout.write("Nothing was labelled.")
                 return
             labels = label(study, passport)
-            if options["out"]:
-                write_labels(labels, options["out"])
-            self.stdout.write(labels.sentence)
-            if options["out"]:
-                self.stdout.write(f"Wrote {len(labels.lines):,} rows to {options['out']}.")
-            if not options["new"]:
+            if not (options["out"] or options["new"]):
+                self.stdout.write(labels.sentence)
                 return
-            draft = route_rest(
-                study,
-                labels,
-                slug=options["new"],
-                title=options["title"],
-                answered_too=options["answered_too"],
-            )
+            with using(study, "certificates"):
+                if options["out"]:
+                    write_labels(labels, options["out"])
+                self.stdout.write(labels.sentence)
+                if options["out"]:
+                    self.stdout.write(f"Wrote {len(labels.lines):,} rows to {options['out']}.")
+                if not options["new"]:
+                    return
+                draft = route_rest(
+                    study,
+                    labels,
+                    slug=options["new"],
+                    title=options["title"],
+                    answered_too=options["answered_too"],
+                )
         except ValidationError as error:
             raise CommandError(explain(error), returncode=2) from None
         except (AnalysisError, StudyError) as error:

@@ -1,6 +1,7 @@
 """tables STUDY… --layout paper --out DIR: the source article's tables and figures for studies."""
 
 from argparse import ArgumentParser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.storage import check_output_folder, check_parameters
-from studies.management.terminal import find_study
+from studies.management.terminal import find_study, using
 
 
 class Command(BaseCommand):
@@ -40,12 +41,14 @@ class Command(BaseCommand):
         slugs = list(dict.fromkeys(options["study"]))
         try:
             check_parameters(threshold=threshold, seed=None, bootstrap=None)
-            for slug in slugs:
-                find_study(slug, uses="documents")
+            studies = [find_study(slug) for slug in slugs]
             names = [path.name for pattern in WRITTEN for path in out.glob(pattern)]
             check_output_folder(out, names, is_ours={"article.html", "table_1.csv"} <= {*names})
-            data = [count_article(load_dataset(slug), threshold) for slug in slugs]
-            written = write_article(data, out, date=clock.now().date())
+            with ExitStack() as stack:
+                for study in studies:
+                    stack.enter_context(using(study, "documents"))
+                data = [count_article(load_dataset(slug), threshold) for slug in slugs]
+                written = write_article(data, out, date=clock.now().date())
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from analysis.errors import AnalysisError
 from extras.estimation.item_draw import draw_by_judge, find_run
 from studies.errors import StudyError
-from studies.management.terminal import find_study
+from studies.management.terminal import find_study, using
 from studies.services.items import end_draw
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="estimation")
+        study = find_study(options["study"])
         try:
             if options["by_topic"]:
                 end_draw(study_id=study.pk)
@@ -38,12 +38,13 @@ class Command(BaseCommand):
                 return
             if not options["judge"] or options["items"] is None:
                 raise CommandError("Give the judge and the number of items: --judge and --items.")
-            found = draw_by_judge(
-                study_id=study.pk,
-                run=find_run(study, options["judge"]),
-                size=options["items"],
-                seed=options["seed"],
-            )
+            with using(study, "estimation"):
+                found = draw_by_judge(
+                    study_id=study.pk,
+                    run=find_run(study, options["judge"]),
+                    size=options["items"],
+                    seed=options["seed"],
+                )
         except (AnalysisError, StudyError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(

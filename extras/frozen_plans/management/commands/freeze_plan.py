@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from analysis.errors import AnalysisError, BadParameters
 from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from extras.frozen_plans.freezing import freeze_plan, parse_judge, usual_analyses
-from studies.management.terminal import find_study
+from studies.management.terminal import find_study, using
 
 
 class Command(BaseCommand):
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="frozen_plans")
+        study = find_study(options["study"])
         names = ("threshold", "margin", "exclusions", "hypotheses", "seed", "bootstrap", "dry_run")
         try:
             judges = [parse_judge(text) for text in options["judge"]]
@@ -57,12 +57,13 @@ class Command(BaseCommand):
                 codes = usual_analyses(study, judges)
             else:
                 codes = [code.strip() for code in options["analyses"].split(",")]
-            plan = freeze_plan(
-                study_id=study.pk,
-                analyses=codes,
-                judges=judges,
-                **{name: options[name] for name in names},
-            )
+            with using(study, "" if options["dry_run"] else "frozen_plans"):
+                plan = freeze_plan(
+                    study_id=study.pk,
+                    analyses=codes,
+                    judges=judges,
+                    **{name: options[name] for name in names},
+                )
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:

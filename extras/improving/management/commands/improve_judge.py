@@ -14,13 +14,13 @@ from extras.improving.tasks import improve
 from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
-from judging.models import Judge, JudgeRun
+from judging.models import JudgeRun
 from judging.worker import runtime
-from judging.worker.job_requests import judges_that_write
+from judging.worker.job_requests import judges_named, judges_that_write
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
 from studies.jobs.retry import waiting_job
-from studies.management.terminal import add_how, find_study, wait_for
+from studies.management.terminal import add_how, find_study, using, wait_for
 from studies.models import Study
 
 
@@ -76,7 +76,7 @@ class Command(BaseCommand):
         add_how(parser, dry_run="show sizes and cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="improving")
+        study = find_study(options["study"])
         run = self._run(study, options["run"])
         try:
             if options["next"] is not None:
@@ -86,7 +86,8 @@ class Command(BaseCommand):
             if options["dry_run"]:
                 self._print_cost(requests.estimate_improvement(wish))
                 return
-            improvement = self._requested(wish, options)
+            with using(study, "improving"):
+                improvement = self._requested(wish, options)
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
         if options["inline"]:
@@ -121,7 +122,7 @@ class Command(BaseCommand):
     def _wish(self, run: JudgeRun, options: dict[str, Any]) -> requests.ImprovementWish:
         kinds = [kind for kind in requests.ALONE if kind in options["learn"]]
         own = judges_that_write().filter(pk=run.judge_id).first()
-        writer = self._writer(options["judge"]) if options["judge"] else own
+        writer = judges_named([options["judge"]])[0] if options["judge"] else own
         if writer is None and options["learn"] == requests.ALONE:
             kinds.remove(LearnedFrom.GUIDELINES)
         return requests.ImprovementWish(
@@ -133,12 +134,6 @@ class Command(BaseCommand):
             share=options["sealed"],
             gain=options["gain"],
         )
-
-    def _writer(self, name: str) -> Judge:
-        if judge := judges_that_write().filter(name=name).first():
-            return judge
-        names = ", ".join(judges_that_write().values_list("name", flat=True))
-        raise CommandError(f"No judge “{name}” can write. Judges that can: {names or 'none'}.")
 
     def _requested(self, wish: requests.ImprovementWish, options: dict[str, Any]) -> Improvement:
         budget = options["budget"]

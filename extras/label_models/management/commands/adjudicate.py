@@ -5,9 +5,15 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.urls import reverse
 
-from studies.management.terminal import find_study
+from studies.management.terminal import find_study, using
+
+_NO_EXPERTS = (
+    "The study has no experts. Add one with --expert NAME, then send them the split items with "
+    "--send; --dry-run counts those first."
+)
 
 
 class Command(BaseCommand):
@@ -41,24 +47,29 @@ class Command(BaseCommand):
         )
         from studies.errors import StudyError
 
-        study = find_study(options["study"], uses="label_models")
+        study = find_study(options["study"])
         try:
             if options["dry_run"]:
                 sent = send_items(study_id=study.pk, dry_run=True)
                 self.stdout.write(f"Nothing was sent. Without --dry-run: {sent}")
                 return
-            for name in options["expert"]:
-                expert, key = add_expert(study_id=study.pk, name=name)
-                address = reverse("experts:start", args=[expert.public_id])
-                self.stdout.write(f"{name}: {settings.PUBLIC_BASE_URL}{address}?key={key}")
-            if options["send"]:
-                self.stdout.write(str(send_items(study_id=study.pk)))
-            if options["close"]:
-                set_closed(study_id=study.pk, is_closed=True)
-                self.stdout.write("Closed. Experts can no longer change a decision.")
+            changes = options["expert"] or options["send"] or options["close"]
+            lines = []
+            # Links are shown once, so nobody is added if the rest fails.
+            with using(study, "label_models" if changes else ""), transaction.atomic():
+                for name in options["expert"]:
+                    expert, key = add_expert(study_id=study.pk, name=name)
+                    address = reverse("experts:start", args=[expert.public_id])
+                    lines.append(f"{name}: {settings.PUBLIC_BASE_URL}{address}?key={key}")
+                if options["send"]:
+                    lines.append(str(send_items(study_id=study.pk)))
+                if options["close"]:
+                    set_closed(study_id=study.pk, is_closed=True)
+                    lines.append("Closed. Experts can no longer change a decision.")
         except StudyError as error:
             raise CommandError(str(error)) from error
-        for expert in progress_of(study):
-            self.stdout.write(
-                f"{expert.name} ({expert.way}): {expert.decided:,} of {expert.items:,} decided"
-            )
+        lines += [
+            f"{expert.name} ({expert.way}): {expert.decided:,} of {expert.items:,} decided"
+            for expert in progress_of(study)
+        ]
+        self.stdout.write("\n".join(lines or [_NO_EXPERTS]))

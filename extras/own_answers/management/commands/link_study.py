@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
-from studies.management.terminal import explain, find_study
+from studies.management.terminal import explain, find_study, using
 from studies.models import Study
 
 
@@ -56,17 +56,18 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from annotation.prolific.api.transport import ProlificError
 
-        study = find_study(options["study"], uses="own_answers")
+        study = find_study(options["study"])
         for name, least in (("persons", 1), ("items", 1), ("examples", 0)):
             if options[name] is not None and options[name] < least:
                 raise CommandError(f"--{name}: Use a whole number of {least} or more.")
             if options[name] is not None and options["wave"]:
                 raise CommandError(f"--{name} is not for --wave.", returncode=2)
         try:
-            if options["wave"] or options["invite"]:
-                self._continue(study, options)
-            else:
-                self._link(study, options)
+            with using(study, "own_answers"):
+                if options["wave"] or options["invite"]:
+                    self._continue(study, options)
+                else:
+                    self._link(study, options)
         except ValidationError as error:
             raise CommandError(explain(error)) from error
         except (StudyError, ProlificError) as error:

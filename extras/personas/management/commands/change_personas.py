@@ -8,7 +8,7 @@ from extras.personas.changed_items import WantedChange, counterfactual_study, ma
 from extras.personas.other_personas import SEED, WantedSignal, signal_study
 from extras.personas.signal_sizes import seen_by, sizes
 from studies.errors import StudyError
-from studies.management.terminal import explain, find_study
+from studies.management.terminal import explain, find_study, using
 from studies.models import Item, Study
 
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="personas")
+        study = find_study(options["study"])
         whole, least = options["whole"], 2 if options["whole"] else 1
         if options["items"] is not None and options["items"] < least:
             raise CommandError(f"--items: Use a whole number of {least} or more.")
@@ -71,11 +71,13 @@ class Command(BaseCommand):
         if not options["new"]:
             raise CommandError("--new: Give the new study a short name.", returncode=2)
         try:
-            self.stdout.write((_with_others if whole else _with_changes)(study, options))
+            with using(study, "personas"):
+                created = (_with_others if whole else _with_changes)(study, options)
         except ValidationError as error:
             raise CommandError(explain(error)) from error
         except StudyError as error:
             raise CommandError(str(error)) from error
+        self.stdout.write(created)
 
     def _print_sizes(self, answers: int) -> None:
         for size in sizes(answers):

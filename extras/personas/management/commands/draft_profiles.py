@@ -12,11 +12,11 @@ from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.worker import runtime
-from judging.worker.job_requests import judges_that_write
+from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
 from studies.jobs.retry import waiting_job
-from studies.management.terminal import add_how, find_study, wait_for
+from studies.management.terminal import add_how, find_study, using, wait_for
 
 
 class Command(BaseCommand):
@@ -36,14 +36,11 @@ class Command(BaseCommand):
         add_how(parser, dry_run="show the cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="" if options["dry_run"] else "personas")
-        judge = judges_that_write().filter(name=options["judge"]).first()
-        if judge is None:
-            names = ", ".join(judges_that_write().values_list("name", flat=True))
-            raise CommandError(
-                f"No judge “{options['judge']}” can write texts. Judges that can: "
-                f"{names or 'none'}."
-            )
+        study = find_study(options["study"])
+        try:
+            [judge] = judges_named([options["judge"]])
+        except JudgingError as error:
+            raise command_error(error) from error
         if options["dry_run"]:
             cost = cost_of(study, judge)
             money = "cost unknown" if cost.dollars is None else f"about ${cost.dollars:.4f}"
@@ -54,9 +51,10 @@ class Command(BaseCommand):
             return
         budget = options["budget"]
         try:
-            job = waiting_job(DraftingJob.objects.filter(study=study, judge=judge)) or (
-                request_drafts(study_id=study.pk, judge=judge, budget=budget, user=None)
-            )
+            with using(study, "personas"):
+                job = waiting_job(DraftingJob.objects.filter(study=study, judge=judge)) or (
+                    request_drafts(study_id=study.pk, judge=judge, budget=budget, user=None)
+                )
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
         if budget is not None:

@@ -74,7 +74,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the forecast as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="planning")
+        study = find_study(options["study"])
         chosen = {name: options[name] for name in _NUMBERS}
         if options["pilot"]:
             chosen["pilot"] = find_study(options["pilot"]).slug

@@ -12,13 +12,12 @@ from extras.rules.tasks import search_rules
 from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
-from judging.models import Judge
 from judging.worker import runtime
-from judging.worker.job_requests import judges_that_write
+from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
 from studies.jobs.retry import waiting_job
-from studies.management.terminal import add_how, find_study, wait_for
+from studies.management.terminal import add_how, find_study, using, wait_for
 
 
 class Command(BaseCommand):
@@ -48,7 +47,7 @@ class Command(BaseCommand):
         add_how(parser, dry_run="show the cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="rules")
+        study = find_study(options["study"])
         runs = runs_to_compare(study)
         wanted = options["run"]
         run = next((run for run in runs if not wanted or wanted in (run.public_id, run.key)), None)
@@ -57,16 +56,20 @@ class Command(BaseCommand):
             raise CommandError(f"No such run. Runs of “{study.slug}”: {names or 'none'}.")
         if options["items"] < 1:
             raise CommandError(f"--items is {options['items']}. Use a number from 1 on.")
-        judge = self._judge(options["judge"]) if options["judge"] else None
+        try:
+            judge = judges_named([options["judge"]])[0] if options["judge"] else None
+        except JudgingError as error:
+            raise command_error(error) from error
         if options["dry_run"]:
             self._print_cost(judge and estimate_search(study, judge, options["items"]))
             return
         to_read, budget = (options["items"] if judge else 0), options["budget"]
         same = RuleSearch.objects.filter(run=run, judge=judge, to_read=to_read)
         try:
-            search = waiting_job(same) or request_search(
-                run=run, judge=judge, budget=budget, to_read=to_read, user=None
-            )
+            with using(study, "rules"):
+                search = waiting_job(same) or request_search(
+                    run=run, judge=judge, budget=budget, to_read=to_read, user=None
+                )
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
         if budget is not None:
@@ -87,12 +90,6 @@ class Command(BaseCommand):
         if search.state != RuleSearch.State.DONE:
             raise CommandError(search.message)
         self.stdout.write(search.message)
-
-    def _judge(self, name: str) -> Judge:
-        if judge := judges_that_write().filter(name=name).first():
-            return judge
-        names = ", ".join(judges_that_write().values_list("name", flat=True))
-        raise CommandError(f"No judge “{name}” can write. Judges that can: {names or 'none'}.")
 
     def _print_cost(self, cost: Any) -> None:
         if cost is None:

@@ -12,9 +12,9 @@ from judging.runs.costs import estimate_plan
 from judging.runs.lifecycle import wait_for_workers, work_off
 from judging.selectors import campaign_progress
 from judging.worker import runtime
-from judging.worker.job_requests import judges_that_write
+from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
-from studies.management.terminal import add_how, find_study
+from studies.management.terminal import add_how, find_study, using
 
 
 class Command(BaseCommand):
@@ -34,17 +34,12 @@ class Command(BaseCommand):
         add_how(parser, dry_run="show the cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"], uses="validation")
-        judge = judges_that_write().filter(name=options["judge"]).first()
-        if judge is None:
-            names = ", ".join(judges_that_write().values_list("name", flat=True))
-            raise CommandError(
-                f"No judge “{options['judge']}” can be asked. Judges that can: {names or 'none'}."
-            )
+        study = find_study(options["study"])
         if options["items"] < 1:
             raise CommandError("--items: Use a whole number of 1 or more.")
-        plan = plan_for(study, judge, items=options["items"], budget=options["budget"])
         try:
+            [judge] = judges_named([options["judge"]])
+            plan = plan_for(study, judge, items=options["items"], budget=options["budget"])
             if options["dry_run"]:
                 found = estimate_plan(study, plan)
                 money = "cost unknown" if found.dollars is None else f"about ${found.dollars:.4f}"
@@ -55,9 +50,10 @@ class Command(BaseCommand):
                 for remark in found.remarks:
                     self.stdout.write(f"Note: {remark}")
                 return
-            campaign = start_campaign(
-                study_id=study.pk, plan=plan, change=True, enqueue=not options["inline"]
-            )
+            with using(study, "validation"):
+                campaign = start_campaign(
+                    study_id=study.pk, plan=plan, change=True, enqueue=not options["inline"]
+                )
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
         if options["inline"]:

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from analysis.errors import AnalysisError
 from analysis.passports import find_passport
-from studies.management.terminal import find_study
+from studies.management.terminal import find_study, using
 from studies.models.studies import Study
 
 
@@ -84,16 +84,17 @@ class Command(BaseCommand):
                 "Name a study with --study, or the file of a passport.", returncode=2
             )
         try:
-            study = find_study(slug, uses="watching")
+            study = find_study(slug)
         except CommandError as error:
             raise CommandError(str(error), returncode=2) from None
         try:
-            if options["freeze"]:
-                code = self._freeze(study, options)
-            elif passport:
-                code = self._recheck(study, passport, options)
-            else:
-                code = self._look(study, options)
+            with using(study, "" if options["dry_run"] else "watching"):
+                if options["freeze"]:
+                    code = self._freeze(study, options)
+                elif passport:
+                    code = self._recheck(study, passport, options)
+                else:
+                    code = self._look(study, options)
         except AnalysisError as error:
             raise CommandError(str(error), returncode=2) from None
         if code:
