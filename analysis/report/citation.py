@@ -72,7 +72,7 @@ def _items(report: ReportJson) -> Iterator[Text]:
 def _people(report: ReportJson) -> Iterator[Text]:
     human = report["human"]
     if not human["answers"]:
-        yield say("No people answered.")
+        yield say("Nobody answered.")
         return
     answers = Population("answer", n=human["answers"], path="human.answers")
     n = human["individual"]["certainty"]["summary"]["n"]
@@ -183,6 +183,10 @@ def _way(report: ReportJson, place: int) -> Text:
     # Closed judgments: each order and each repetition is one.
     closed = sum(n for state, n in run["judgments"].items() if state != "open")
     order, unit = record["orders"].replace("_", " "), "item"
+    is_imported = record["parameters"].get("imported", False)
+    if is_imported:
+        # Only the file's rows say which response came first.
+        order = "one for each item" if run["position"]["n"] else "not stored"
     if run["position"]["both_orders"]["n"] and closed > run["items"]:
         # Each order is a separate judgment, whatever an imported file says.
         order, unit, samples = "both", "item, as many in each order", 2 * samples
@@ -191,8 +195,9 @@ def _way(report: ReportJson, place: int) -> Text:
         count = Quantity("count", None, samples, f"{path}.record.samples" if unit == "item" else "")
         readings = clause("{n} readings", n=count)
     return clause(
-        "setting “{setting}”, order of the responses: {order}, {readings} of each {unit}, "
-        "{judgments}",
+        "{imported}setting “{setting}”, order of the responses: {order}, {readings} of each "
+        "{unit}, {judgments}",
+        imported=Words("imported, as " if is_imported else ""),
         setting=Name(run["setting"]),
         order=Name(order),
         readings=readings,

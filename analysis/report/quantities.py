@@ -322,7 +322,7 @@ def _add(parts: list[Piece], *more: Piece) -> None:
 def _of_interval(value: Quantity, aspect: str) -> list[Piece]:
     interval = value.interval
     if interval.ends is None:
-        return [Piece(interval.why if aspect == "why" else f"no interval: {interval.why}")]
+        return [Piece(f"no interval: {interval.why}" if aspect == "interval" else interval.why)]
     ends = Piece(_RANGES[value.unit](interval.ends), interval.path, quantity=value)
     return [ends] if aspect == "ends" else [Piece("95 % CI "), ends]
 

@@ -22,7 +22,6 @@ from analysis.report.sentences import (
     CALIBRATION,
     LENGTH,
     MAJORITY,
-    PEOPLE,
     RANKING,
     SIDES,
     SINGLE,
@@ -48,9 +47,9 @@ class RaterTest:
 
     def verb(self, one: str) -> Words:
         """A verb that agrees with the name, from its form for one."""
-        if one == "is":
-            return Words("is" if self.is_one else "are")
-        return Words(one if self.is_one else one.removesuffix("s"))
+        if self.is_one:
+            return Words(one)
+        return Words({"is": "are", "does": "do"}.get(one, one.removesuffix("s")))
 
 
 def rater_tests(report: ReportJson, kind: str) -> list[RaterTest]:
@@ -82,7 +81,7 @@ def _as_tested(report: ReportJson, member: ReportJson, value: Quantity) -> Quant
 
 
 def name_of(who: str, name: str) -> Who:
-    return Words(name) if who in PEOPLE else Name(name)
+    return Words(name) if who in (SINGLE, MAJORITY) else Name(name)
 
 
 def held(report: ReportJson, kind: str) -> tuple[list[Who], list[Who]]:
@@ -112,7 +111,7 @@ def scored_sides(entry: ReportJson, path: str) -> Population:
 
 def position_of(report: ReportJson, who: str) -> tuple[ReportJson, str]:
     """The entry of people or a run on the sides of the screen, with its path."""
-    path = "human.position" if who in PEOPLE else f"{who}.position"
+    path = "human.position" if who in (SINGLE, MAJORITY) else f"{who}.position"
     return at(report, path), path
 
 

@@ -23,6 +23,7 @@ from analysis.report.quantities import (
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import TOO_SMALL
 from analysis.report.sentences import holds, level_of
+from analysis.stats.core.shared_variance import FEW_CLUSTERS
 
 NOTHING = Words("")
 
@@ -163,10 +164,6 @@ def finds_after(detectable: Quantity | None) -> Text | Words:
     return clause(" {sentence}.", sentence=capitalised(finds(detectable)))
 
 
-def people_words(report: ReportJson) -> str:
-    return "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
-
-
 def items(report: ReportJson, rule: str, n: int, path: str = "") -> Population:
     """Some of the study's items; `path` is the place of `n` in report.json."""
     return Population("item", rule, n, report["inputs"]["items"], path, "inputs.items")
@@ -239,6 +236,11 @@ def uneven(found: ReportJson, path: str = "") -> Text | None:
     of = clusters_of(found, "people", path)
     part = Quantity("part", of, found["people_largest"], path and f"{path}.people_largest")
     return clause("one of the {x.of} gave {x} of the answers", x=part)
+
+
+def is_lopsided(found: ReportJson, kind: str) -> bool:
+    """Whether there are enough personas or questions, but a few have most of the items."""
+    return kind != "people" and found["clusters"][kind] >= FEW_CLUSTERS
 
 
 def no_truth(report: ReportJson) -> Text:

@@ -11,7 +11,7 @@ from typing import Any
 from analysis.report.quantities import Name, Piece, Population, Quantity, Slot, Text, say
 from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import TOO_SMALL
-from analysis.report.words import run_names
+from analysis.report.words import people_words, run_names
 
 
 def shown(text: object, path: str) -> Text:
@@ -86,15 +86,21 @@ def holds(tested: ReportJson, level: float, key: str = "p_max") -> bool:
     return p is not None and p <= level
 
 
+def claim_p(tested: ReportJson, key: str = "p_holm", *, ci: str = "ci") -> float | None:
+    """The adjusted p value of a claim, which needs its own interval too: 1 if that includes 0."""
+    p: float | None = tested.get(key)
+    if p is None or ci not in tested:
+        return p
+    ends = tested[ci]
+    return p if ends is not None and not ends[0] <= 0 <= ends[1] else 1.0
+
+
 def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
     """Name and test of every rater, for a kind with individual tests."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
-    names |= PEOPLE
+    names |= {SINGLE: "people", MAJORITY: people_words(report)}
     found = report.get("claims_tested", {}).get("members", ())
     return [(names[each["who"]], each) for each in found if each["kind"] == kind]
-
-
-PEOPLE = {SINGLE: "people", MAJORITY: "the majority of people"}
 
 
 # The path of the threshold that a sentence names.

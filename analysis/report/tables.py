@@ -283,7 +283,7 @@ _FORMS: Mapping[CellKind, Callable[[Any], str]] = {
     "p": words.p_cell,
     "exact": str,
     "measure": lambda one: _MEASURES[one.unit].form.format(one),
-    "measure_range": lambda one: str(clause("{x.ends}", x=one)) if one.interval.ends else "–",
+    "measure_range": lambda one: str(clause("{x.ends}", x=one)),
 }
 
 

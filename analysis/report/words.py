@@ -169,6 +169,14 @@ def named_entries(report: Mapping[str, Any], part: str) -> list[tuple[str, Mappi
     return list(zip(run_names(report), report[part], strict=True))
 
 
+def people_words(report: Mapping[str, Any]) -> str:
+    """What decides an item: the only person, one person of each item, or a majority."""
+    if report["human"].get("annotators") == 1:
+        return "the only person"
+    has_no_pairs = report["human"].get("agreement", {}).get("percent_reason") == "no_pairs"
+    return "one person per item" if has_no_pairs else "the majority of people"
+
+
 # Extras add those of their chapters when Django starts.
 REASONS = {
     "no_votes": "nobody answered",
@@ -261,12 +269,21 @@ INDIVIDUALS = (
 
 
 def language_limit(
-    language: str, asked_in: Collection[str] = (), items: Collection[str] = ()
+    language: str,
+    asked_in: Collection[str] = (),
+    items: Collection[str] = (),
+    of_a_file: Sequence[str] = (),
 ) -> str:
     """The sentence on languages; `asked_in` are those of judges' prompts, if there are any.
 
-    `items` are the languages of the items' texts.
+    `items` are the languages of the items' texts. `of_a_file` are the sides whose answers came
+    from a file, which does not say in which language they were asked.
     """
+    if of_a_file:
+        return (
+            f"It is not stored in which language {listed(of_a_file)} were asked; results may "
+            "differ in other languages."
+        )
     if not language:
         return "The language is not stated; results may differ in other languages."
     if {base_of(each) for each in items} - {base_of(language)}:

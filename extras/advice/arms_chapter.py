@@ -11,7 +11,7 @@ from analysis.data.verdicts import Ints
 from analysis.report.quantities import Name, Population, Quantity, Slot, Text, Words, clause
 from analysis.report.report_json import Json, number, put, tested
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
-from analysis.report.sentences import DETECTABLE
+from analysis.report.sentences import DETECTABLE, claim_p
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
@@ -412,7 +412,7 @@ class ArmsSection(Section):
         if not self.is_needed(report):
             return {}
         entries = [each for _, entry in _labelled(report) for each in entry["differences"]]
-        return {KIND: [each["p_holm"] for each in entries]}
+        return {KIND: [claim_p(each) for each in entries]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if self.is_needed(report):

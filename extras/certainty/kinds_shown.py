@@ -26,7 +26,7 @@ from analysis.report.quantities import (
     joined,
     say,
 )
-from analysis.report.rater_tests import name_of, of_names
+from analysis.report.rater_tests import name_of
 from analysis.report.report_json import Json
 from analysis.report.results import items
 from analysis.report.rules import TOO_SMALL
@@ -47,14 +47,6 @@ LABELS = {
     "sampled": "sampled",
     "stated": "stated",
     HUMAN: "human",
-}
-# What to run for a kind that is missing.
-TO_MEASURE = {
-    "native": "add a judge with --backend decisions and run it",
-    "log_probability": "add the judge with log-probabilities (--probabilities) and run it",
-    "sampled": "run judge with --samples 5",
-    "stated": "run judge with --setting certainty",
-    HUMAN: "ask people for their certainty (settings of the study)",
 }
 
 
@@ -86,14 +78,10 @@ def kinds_table(report: ReportJson) -> Table:
             line += [_share(each["observed"], each), _share(passed["n"] if passed else 0, each)]
         together = row.get("with_people", {"value": None, "ci": None})
         rows.append([*line, together["value"], together["ci"]])
-    blank: list[Any] = [None] * 17
+    blank: list[Any] = [None] * 16
     for row in found["not_compared"]:
         few = f"{names[row['who']]}: not compared, it has too few of the items of the others"
-        rows.append([LABELS[row["kind"]], few, row["measured"], *blank[1:]])
-    for row in found["not_measured"]:
-        who = of_names([name_of(each, names[each]) for each in row["raters"]])
-        how = f"not measured{f' for {who}' if who else ''}: {TO_MEASURE[row['kind']]}"
-        rows.append([LABELS[row["kind"]], how, *blank])
+        rows.append([LABELS[row["kind"]], few, row["measured"], *blank])
     wrong = _wrong(report)
     columns = (
         TableColumn("Certainty"),
@@ -161,8 +149,7 @@ def _kinds_note(report: ReportJson) -> str:
         f"{against}Kinds are never pooled; all rows are about the items for which each of them has "
         "a verdict and a certainty. Native: the probability from a judge that answers with "
         "probabilities; log-probability: of the answer of a judge that writes; sampled: the share "
-        "of repeated samples in one order that gave the verdict. Lower is better for ECE (ten bins "
-        "of equal width), Brier and AURC; AUROC .5 means that certainty says nothing. Intervals "
+        "of repeated samples in one order that gave the verdict. Intervals "
         "allow for people, personas and questions in common. At most 5 % wrong: the share of the "
         "items, the most certain first, that can be accepted. Observed is chosen after the data; "
         "“holds” is tested, adjusted for all rows and all claims of this report."
@@ -239,7 +226,7 @@ def kinds_figure(report: ReportJson) -> Figure | None:
             f"First: share {right} against mean certainty in tenths of the items, the dashed line "
             f"a perfect match. Second: share {wrong} among the most certain items as more are "
             "accepted; grey lines at 5, 10 and 20 %. One judge for each kind: the one with the "
-            "most kinds; the table has all. Points of fewer than 10 items are not drawn."
+            "most kinds. Points of fewer than 10 items are not drawn."
         ),
         "certainty_kinds_curves",
         [

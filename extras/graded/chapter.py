@@ -6,6 +6,7 @@ from analysis.report.quantities import Name, Population, Quantity, Text, clause,
 from analysis.report.report_json import Json
 from analysis.report.results import Finding, items
 from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.sentences import claim_p
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
@@ -230,7 +231,7 @@ class GradedSection(Section):
             claims = {CERTAIN: [people["certainty"]["p"]], RIGHT: [people["right"]["p"]]}
             claims[STRONGER] = _adjusted(found["strength"]["by_strength"])
         if "scores" in found:
-            claims[LEVEL] = [each["level"]["p_holm"] for each in found["scores"]["judges"]]
+            claims[LEVEL] = [claim_p(each["level"]) for each in found["scores"]["judges"]]
         if "one" in found:
             claims[ONE] = _adjusted(found["one"])
         return claims
@@ -271,7 +272,7 @@ class GradedSection(Section):
 
 
 def _adjusted(judges: Sequence[Json]) -> list[float | None]:
-    return [each["difference"]["p_holm"] for each in judges]
+    return [claim_p(each["difference"]) for each in judges]
 
 
 def _answers(report: ReportJson, rule: str, n: int, path: str) -> Population:

@@ -9,7 +9,7 @@ from analysis.data.extras import ExtraReader
 from analysis.report.quantities import Name, Population, Quantity, QuantityInterval, Text, say
 from analysis.report.report_json import Json
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sentences import holds, level_of
+from analysis.report.sentences import claim_p, holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from extras.improving.models import LearnedFrom
@@ -103,7 +103,7 @@ improvements.wordings.difference | share | After minus before.
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         return {
             CLAIM: [
-                wording["p_holm"]
+                claim_p(wording)
                 for one in report.get("improvements", ())
                 for wording in one["wordings"]
                 if "p_holm" in wording

@@ -19,7 +19,7 @@ from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, ends, number, put, put_estimate
 from analysis.report.results import cannot_tell, items
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
-from analysis.report.sentences import holds, level_of
+from analysis.report.sentences import claim_p, holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import EntryField, Table, table_of_entries
 from analysis.report.tested import ReportedTest
@@ -386,11 +386,11 @@ others_difference | object | The difference on those items.
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         effects = (effect for entry in report["wording"] for effect in entry["effects"])
-        claims = {WORDING: [each["p_holm"] for each in effects if each["factor"] == "wording"]}
+        claims = {WORDING: [claim_p(each) for each in effects if each["factor"] == "wording"]}
         if report["committed"]:
-            claims[COMMITTING] = [each["difference"]["p_holm"] for each in report["committed"]]
+            claims[COMMITTING] = [claim_p(each["difference"]) for each in report["committed"]]
         if compared := [each for each in report["with_reference"] if "usual" in each]:
-            claims[REFERENCES] = [each["difference"]["p_holm"] for each in compared]
+            claims[REFERENCES] = [claim_p(each["difference"]) for each in compared]
         return claims
 
     def tables(self, report: ReportJson) -> Iterator[Table]:

@@ -10,7 +10,7 @@ from analysis.data.arrays import MISSING, TIE
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, cell, estimate, number, put, tested
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
-from analysis.report.sentences import holds, level_of
+from analysis.report.sentences import claim_p, holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import (
@@ -211,8 +211,8 @@ class AdjudicationSection(Section):
         found = report.get("adjudication")
         if not found:
             return {}
-        judges = [entry["difference"]["p_holm"] for entry in found["judges"]]
-        return {PEOPLE: [found["people"]["difference"]["p"]], JUDGES: judges}
+        judges = [claim_p(entry["difference"]) for entry in found["judges"]]
+        return {PEOPLE: [claim_p(found["people"]["difference"], "p")], JUDGES: judges}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if report.get("adjudication", {}).get("labelled"):

@@ -16,6 +16,7 @@ from analysis.report.quantities import (
 )
 from analysis.report.report_json import Json, number, pick, put, put_interval, tested
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
+from analysis.report.sentences import claim_p
 from analysis.report.study import IN_GENERAL, ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
@@ -121,7 +122,7 @@ m_ratio | number | `meta_d` divided by `d_prime`.
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         judges = report["insight"]["judges"] if "insight" in report else ()
-        return {CLAIM: [each["difference"]["p_holm"] for each in judges]}
+        return {CLAIM: [claim_p(each["difference"]) for each in judges]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "insight" in report:

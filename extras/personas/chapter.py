@@ -12,6 +12,7 @@ from analysis.data.verdicts import Ints, run_votes
 from analysis.report.quantities import Name, Population, clause
 from analysis.report.report_json import Json, number, put, tested
 from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.sentences import claim_p
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
@@ -278,7 +279,7 @@ class Counterfactual(Section):
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", ())
         tests = [judge["beyond_people"] for each in attributes for judge in each["judges"]]
-        return {KIND: [each["p_holm"] for each in tests]}
+        return {KIND: [claim_p(each) for each in tests]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield counterfactual_table(report)

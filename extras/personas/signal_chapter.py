@@ -29,7 +29,7 @@ from analysis.report.quantities import (
 from analysis.report.report_json import Json, number, put, tested
 from analysis.report.results import Finding
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sentences import holds, level_of
+from analysis.report.sentences import claim_p, holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
@@ -367,7 +367,7 @@ class PersonaSignal(Section):
             return {}
         entries = [entry for _, entry in _labelled(report[SOURCE])]
         return {
-            HELPS: [each["gain"]["p_holm"] for each in entries],
+            HELPS: [claim_p(each["gain"]) for each in entries],
             NOTHING: [each["gain"]["p_none"] for each in entries],
         }
 

@@ -6,6 +6,7 @@ from analysis.report.quantities import Name, Population, Quantity, Text, clause,
 from analysis.report.report_json import Json
 from analysis.report.results import items
 from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.sentences import claim_p
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
@@ -127,7 +128,7 @@ class RemarksSection(Section):
         if "others" in found:
             people = found["others"]["people"]
             claims |= {GUESSES: [people["above"]["p"]], POPULAR: [people["popular"]["p"]]}
-            claims[JUDGED] = [each["above"]["p_holm"] for each in found["others"]["judges"]]
+            claims[JUDGED] = [claim_p(each["above"]) for each in found["others"]["judges"]]
         return claims
 
     def tables(self, report: ReportJson) -> Iterator[Table]:

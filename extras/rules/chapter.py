@@ -7,6 +7,7 @@ from analysis.report.quantities import Name, Population, Quantity, Slot, Text, W
 from analysis.report.report_json import Json, number, put
 from analysis.report.results import NOTHING, Finding, by_chance, cannot_tell
 from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.sentences import claim_p
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.tested import ReportedTest
@@ -140,7 +141,7 @@ reconstructed.right | count | The same as a number.
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         found = report.get("rules", ())
-        return {CLAIM: [rule["p_holm"] for each in found for rule in each["rules"]]}
+        return {CLAIM: [claim_p(rule) for each in found for rule in each["rules"]]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "rules" in report:

@@ -108,7 +108,13 @@ def test_nothing_is_settled_that_was_not_registered(right_of_80):
     assert "settled" not in verdict.settling
     assert "Nothing was registered" in verdict.settling
 
-    report["registration"]["plan"] = {"before_data": True}
+    registration = report["registration"]
+    registration["plan"] = {"before_data": True}
+    assert "This comparison departs from the analysis plan" in verdict_of(report).settling
+    assert "This comparison departs from the analysis plan." in verdict_of(report).caveats
+
+    for entry in (*registration["analyses"], *registration["runs"]):
+        entry["mark"] = "registered"
     assert verdict_of(report).settling.startswith("It is settled for ")
 
     report["parameters"]["explored"] = True
@@ -256,15 +262,15 @@ def test_both_shares_of_a_side_are_over_the_same_answers():
     words = light_of(entry)
 
     assert words == (
-        "k chose side A in 53.9 % of 415 answers (of 900) with a known right side, and it was "
-        "right in 50.8 %."
+        "k chose side A in 53.9 % of 415 answers (of 900) with a known right side, and side A "
+        "was right in 50.8 %."
     )
 
 
 def light_of(entry, *tests):
     """The sentence on the sides that a run chose."""
     judge = {"judge": "k", "run": "1", "setting": "standard", "features": "all"}
-    report: dict[str, Any] = {"judges": [judge | {"position": entry}]}
+    report: dict[str, Any] = {"human": {}, "judges": [judge | {"position": entry}]}
     kinds = [{"kind": SIDES, "level": 0.01}]
     report["claims_tested"] = {"kinds": kinds, "members": list(tests)}
     return str(SideChosen.of(report, "judges.0", Name("k")).light.text)

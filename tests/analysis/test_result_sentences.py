@@ -166,7 +166,10 @@ def reports(draw):
         if reason == "tie" and draw(st.booleans()):
             both = {"n": items, "consistent": judge["n"]}
         judges.append(
-            judge | identity | {"items": items, "excluded": out, "position": {"both_orders": both}}
+            judge
+            | identity
+            | {"items": items, "excluded": out, "judgments": {"done": items}}
+            | {"position": {"both_orders": both}}
         )
         n = draw(st.integers(0, min(judge["n"], people["n"])))
         entry = identity | {"difference_general": draw(differences(n, family=len(names)))}

@@ -26,6 +26,7 @@ from analysis.report.sentences import (
     SINGLE,
     TOGETHER,
     TOPICS,
+    claim_p,
 )
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, table_of_entries
@@ -102,24 +103,23 @@ def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[floa
     """Adjusted p values of the kinds that other sections test."""
     whole, found = study.whole_runs, dict[str, list[float | None]]()
     if groups := earlier.get("group_errors"):
-        # A group's difference beyond people is only tested if the difference itself holds.
+        # Only claims about judges are made. A group's difference beyond people is only tested if
+        # the difference itself holds.
         found[GROUPS] = [
-            entry["difference"]["p_max"]
-            for side in (groups["people"], *(groups["judges"][place] for place in whole))
-            for entry in side
+            claim_p(entry["difference"], "p_max")
+            for place in whole
+            for entry in groups["judges"][place]
         ]
-    found[CERTAIN] = [
-        earlier["comparison"][place]["certainty"]["high_sets"]["difference_general"].get("p_holm")
-        for place in whole
-    ]
+    high = (earlier["comparison"][place]["certainty"]["high_sets"] for place in whole)
+    found[CERTAIN] = [claim_p(each["difference_general"], ci="ci_as_best") for each in high]
     bias = earlier.get("bias", {})
     found[PROBES] = [
-        each["p_holm"]
+        claim_p(each)
         for each in bias.get("probes", ())
         if each["target"] and not each["mitigations"]
     ]
     found[OWN] = [
-        each["own" if each["own"]["n"] else "people"]["bias"].get("p_holm")
+        claim_p(each["own" if each["own"]["n"] else "people"]["bias"])
         for each in bias.get("own", ())
     ]
     for section in of_extras(on_in(earlier)):
@@ -306,22 +306,24 @@ def _topics(study: ReportedStudy) -> list[RaterClaim]:
     tests = permuted_groups(
         sums[0], sums[1], inside, outside, fewest=FEWEST_PERSONAS, rng=study.rng()
     )
-    return [
-        RaterClaim(
-            TOPICS,
-            who,
-            int(sums[1, place] @ inside[code]),
-            float(tests.t[place, code]),
-            float(tests.adjusted[place, code]),
-            about=name,
-        )
-        for place, (who, _) in enumerate(sides)
-        for code, name in enumerate(names)
-    ]
+    claims = []
+    for place, (who, correct) in enumerate(sides):
+        wrong = np.where((correct >= 0) & (codes >= 0), 1.0 - correct, np.nan)
+        sharing = _sharing(study, who, wrong, np.arange(len(items)))
+        # With two topics, one comparison is enough.
+        for code, name in enumerate(names[: 1 if len(names) == 2 else None]):
+            t, p = float(tests.t[place, code]), float(tests.adjusted[place, code])
+            gap = None if np.isnan(p) else group_contrast(wrong, codes == code, sharing)
+            if gap is not None and gap.p is not None:
+                p = max(p, gap.p)
+            n = int(sums[1, place] @ inside[code])
+            claims.append(RaterClaim(TOPICS, who, n, t, p, about=name, gap=gap))
+    return claims
 
 
 def claims_table(report: ReportJson) -> Table:
     kinds = report.get("claims_tested", {"kinds": []})["kinds"]
+    kinds = [each | {"level": each["level"] or None} for each in kinds]
     return table_of_entries(
         "claims",
         "Claims tested, and claims that hold",
@@ -334,7 +336,7 @@ def claims_table(report: ReportJson) -> Table:
         ],
         "Claims are sentences and titles that say that something differs, leans or is harder. p "
         "is adjusted within a kind over all runs, people and groups. The level is what Holm "
-        "leaves to a kind among all kinds, .000 if none of its claims holds. If nothing "
+        "leaves to a kind among all kinds, “–” if none of its claims holds. If nothing "
         "differs, at most about one report in twenty has any such sentence. The answer on the "
         "first screen has its own level.",
         first="Claims about",

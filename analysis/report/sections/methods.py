@@ -42,7 +42,8 @@ def run_facts(report: ReportJson, index: int) -> Iterator[tuple[str, str, str]]:
     yield "Backend", record["backend"], ""
     yield "Model as reported", ", ".join(record["snapshots"]) or "not reported", ""
     yield "Setting, features", f"{judge['setting']}, {judge['features']}", ""
-    yield "Orders", record["orders"], ""
+    if not record["parameters"].get("imported"):
+        yield "Orders", record["orders"], ""
     for key in ("samples", "seed"):
         yield key.capitalize(), str(record[key]), f"{path}.record.{key}"
     own = {key: value for key, value in record["parameters"].items() if key not in _OWN_WORDS}
@@ -222,11 +223,13 @@ def _of_items(report: ReportJson) -> Text:
     inputs, study = report["inputs"], report["study"]
     n = inputs["items"]
     every = items(report, "", n, "inputs.items")
-    people = "people were asked in: {language}{unread}{texts}."
-    unread = study.get("unreviewed_translation")
+    # Answers of a file do not say what people were asked.
+    is_asked = bool(report["human"]["people"])
+    unread = is_asked and study.get("unreviewed_translation")
     texts = study.get("item_languages")
     asked = say(
-        "{every} about {personas} and {questions}; task: {task}; " + people,
+        "{every} about {personas} and {questions}; task: {task}"
+        + ("; people were asked in: {language}{unread}{texts}." if is_asked else "{texts}."),
         every=every,
         personas=Population("persona", n=inputs["personas"], path="inputs.personas"),
         questions=Population("distinct question", n=inputs["questions"], path="inputs.questions"),
@@ -251,6 +254,8 @@ def _of_items(report: ReportJson) -> Text:
         have=Words("has" if inputs["truth"]["r1"] == 1 else "have"),
         **right,
     )
+    if not is_asked:
+        return sentences(asked, truth)
     wanted = {
         key: Quantity("count", None, study[key], f"study.{key}")
         for key in ("annotations_per_item", "items_per_annotator")

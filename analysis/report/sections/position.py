@@ -234,19 +234,17 @@ class SideChosen:
             return Light("unknown", say(form, **words))
         words["right"] = self.right
         if self.result is None:
-            form = "{who} chose side A in {x} of {x.of}, and it was right in {right}."
+            form = "{who} chose side A in {x} of {x.of}, and side A was right in {right}."
             return Light("unknown", say(form, **words))
-        gap, ends = self.result.value, self.result.value.interval.ends
-        words["gap"] = clause("a difference of {gap} points", gap=gap)
-        if ends is not None:
-            words["gap"] = clause("{gap}, {x.interval}", gap=words["gap"], x=gap)
+        gap = self.result.value
+        words["gap"] = clause("a difference of {x} points, {x.interval}", x=gap)
         chosen = "side A was chosen in {x} of {x.of} and right in {right} ({gap}{p})"
         words["p"] = NOTHING
         if self.result.finding is not Finding.OPEN:
             words["p"] = self.result.adjusted_p
             light = "amber" if abs(gap.value) < NOTICEABLE else "red"
             return Light(light, say(f"{{who}} {self.leans}: {chosen}.", **words))
-        if ends is not None and -NOTICEABLE < ends[0] and ends[1] < NOTICEABLE:
+        if is_even(self.result):
             words["limit"] = Quantity("margin", None, NOTICEABLE)
             form = f"No lean of {{limit}} points or more for {{who}}: {chosen}."
             return Light("green", say(form, **words))
@@ -271,6 +269,13 @@ class Light:
 
 # Difference from the share of right answers on side A that triggers a warning.
 NOTICEABLE = 0.05
+
+
+def is_even(result: TestResult) -> bool:
+    """Whether the interval leaves no room for a noticeable lean."""
+    ends = result.value.interval.ends
+    is_inside = ends is not None and -NOTICEABLE < ends[0] and ends[1] < NOTICEABLE
+    return is_inside and result.finding is Finding.OPEN
 
 
 def sides_chosen(report: ReportJson) -> list[tuple[SideChosen, str, str]]:

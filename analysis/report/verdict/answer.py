@@ -34,7 +34,6 @@ from analysis.report.results import (
     no_truth,
     not_settled,
     not_shown,
-    people_words,
 )
 from analysis.report.rules import FULL_SHARE, LEVEL
 from analysis.report.study import (
@@ -44,7 +43,7 @@ from analysis.report.study import (
     replacement_tests,
     standing,
 )
-from analysis.report.words import run_name
+from analysis.report.words import people_words, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import Trust, t_quantile
 
@@ -340,8 +339,8 @@ def _why_open(report: ReportJson, found: ReplacementVerdict) -> Text:
         case "order":
             gain = QuantityInterval.at(test["gain"], "ci", "")
             return clause(
-                "its own labels in random order agree with people about as often (gain {x} points "
-                "on {x.of}, {x.interval})",
+                "its agreement with people is not shown to exceed that of its own labels in random "
+                "order (gain {x} points on {x.of}, {x.interval})",
                 x=Quantity("points", found.of, test["gain"]["value"], interval=gain),
             )
     return _lost(found)
@@ -411,7 +410,10 @@ def _not_compared(report: ReportJson, state: str) -> Text:
             return say("No person’s answer counts, so there is no comparison.")
         return say("No decision of people can be scored, so there is no comparison.")
     return say(
-        "{who} was right on {x} of {x.of}; no judge has an answer that counts.",
+        "{who} was right on {x} of {x.of}; {none}.",
+        none=Words(
+            "no judge has an answer that counts" if report["judges"] else "no judge was run"
+        ),
         who=Words(people_words(report)),
         x=accuracy_of(people["majority"], "human.majority", decided_by_people(report)),
     )

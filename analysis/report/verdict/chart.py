@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.quantities import Quantity, Words, say, unbroken
-from analysis.report.results import people_words
 from analysis.report.study import competitors
 from analysis.report.tables import interval_of
 from analysis.report.verdict.answer import ReplacementVerdict, judge_name, replacement_of
-from analysis.report.words import points, points_range
+from analysis.report.words import people_words, points, points_range
 
 SHOWN_JUDGES = 3
 # Units of the drawing, about one per pixel on a phone.

@@ -21,9 +21,10 @@ from analysis.report.quantities import (
 )
 from analysis.report.rater_tests import RaterTest, rater_tests
 from analysis.report.report_json import ReportJson
-from analysis.report.results import NOTHING, AgainstPeople, Finding, people_words
+from analysis.report.results import NOTHING, AgainstPeople, Finding
 from analysis.report.sections.certainty.section import WhereCertain
-from analysis.report.sections.groups.section import group_tests
+from analysis.report.sections.groups.section import group_tests, topic_tests
+from analysis.report.sections.position import is_even
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
@@ -34,6 +35,7 @@ from analysis.report.sentences import (
     SIDES,
     SINGLE,
     TOGETHER,
+    TOPICS,
 )
 from analysis.report.study import competitors, standing
 from analysis.report.tables import Table, TableColumn
@@ -46,7 +48,7 @@ from analysis.report.verdict.answer import (
     judge_name,
     replacement_of,
 )
-from analysis.report.words import listed, run_names, whole_runs
+from analysis.report.words import listed, people_words, run_names, whole_runs
 
 MOST_CLAIMS = 10
 
@@ -95,8 +97,7 @@ def what_was_found(report: ReportJson) -> Table:
         more = clause(" The chapters have {left} more that hold.", left=left)
     note = say(
         "Claims hold after correction for all tests of their kind and for all kinds (“Limits” "
-        "counts them). “–”: too few answers of a kind for an interval. The comparison with people "
-        "has its own level.{scope}{more}",
+        "counts them). The comparison with people has its own level.{scope}{more}",
         scope=_scope(report),
         more=more,
     )
@@ -118,6 +119,8 @@ def _scope(report: ReportJson) -> Words:
     about = replaced.found if replaced else {}
     if replaced is None:
         about = report["comparison"][headline_run(report)]["difference_general"]
+    if about["ci"] is None:
+        return NOTHING
     kinds = [kind for kind in ("people", "personas", "questions") if kind not in about["one"]]
     only = [kind.removesuffix("s") for kind in about["one"]]
     fixed = f" and its only {listed(only)}" if only else ""
@@ -177,8 +180,11 @@ def _tested(report: ReportJson) -> Iterator[ReportClaim]:
     """The claims of every kind with an entry for each judge and for people."""
     for kind, forms in _FORMS.items():
         for test in rater_tests(report, kind):
-            yield forms.claim(test)
+            if not (kind == SIDES and is_even(test.result)):
+                yield forms.claim(test)
     yield from _certain(report)
+    for topic in topic_tests(report):
+        yield ReportClaim(topic.who, topic.claim(), Text(()), topic.result.value, is_held=True)
     # Groups of personas on which a side errs are claims, never questions.
     for group in group_tests(report):
         yield ReportClaim(
@@ -264,7 +270,7 @@ def _certain(report: ReportJson) -> Iterator[ReportClaim]:
 def _of_other_kinds(report: ReportJson) -> Iterator[ReportClaim]:
     """Kinds whose claims have no rows of their own, such as those of extras: how many hold."""
     for entry in report.get("claims_tested", {"kinds": ()})["kinds"]:
-        if entry["hold"] and entry["kind"] not in {*_FORMS, CERTAIN, GROUPS}:
+        if entry["hold"] and entry["kind"] not in {*_FORMS, CERTAIN, GROUPS, TOPICS}:
             tested = Population("claim", "tested", entry["tested"])
             held = clause(
                 "{kind}: {hold} of {hold.n} hold",

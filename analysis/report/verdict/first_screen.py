@@ -23,15 +23,24 @@ from analysis.report.quantities import (
     clause,
     joined,
     say,
+    sentences,
     unbroken,
 )
+from analysis.report.registration import mark_of
 from analysis.report.report_json import ReportJson
-from analysis.report.results import clusters_of, decided_by_judge, items, uneven
+from analysis.report.results import (
+    NOTHING,
+    clusters_of,
+    decided_by_judge,
+    is_lopsided,
+    items,
+    uneven,
+)
 from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
 from analysis.report.section import on_in
 from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.position import length_texts
-from analysis.report.sentences import order_words
+from analysis.report.sentences import MAJORITY, order_words
 from analysis.report.study import competitors, one_label, tied_with
 from analysis.report.verdict.answer import (
     COPIED,
@@ -179,9 +188,17 @@ def _chosen_late(report: ReportJson) -> Text | None:
     plan = registration["plan"]
     if not plan:
         return say("No analysis plan was frozen, so everything is exploratory.")
-    return (
-        None if plan["before_data"] else say("The analysis plan was frozen after the first data.")
-    )
+    if not plan["before_data"]:
+        return say("The analysis plan was frozen after the first data.")
+    return say("This comparison departs from the analysis plan.") if _departs(report) else None
+
+
+def _departs(report: ReportJson) -> bool:
+    """Whether the answer is about something that the plan did not name, or not so."""
+    if not _has_run(report):
+        return False
+    path = ("comparison", headline_run(report), "difference_general", "value")
+    return mark_of(report, path) == "explored"
 
 
 def _agreement_only(report: ReportJson) -> Text | None:
@@ -192,7 +209,7 @@ def _agreement_only(report: ReportJson) -> Text | None:
 def _few(report: ReportJson) -> Text | None:
     found = rests_on(report)
     for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
-        if not found["clusters"].get(kind):
+        if not found["clusters"].get(kind) or is_lopsided(found, kind):
             return None
         of, who = clusters_of(found, kind, report=report), effective_people(found)
         few = clause("{of} ({who})", of=of, who=who) if kind == "people" and who else of
@@ -269,6 +286,20 @@ def _identical(report: ReportJson) -> Text | None:
     return None
 
 
+def _perfect(report: ReportJson) -> Text | None:
+    """A judge that is right on every item although people are not."""
+    if report["human"]["majority"]["accuracy"] in (None, 1):
+        return None
+    for index, judge in enumerate(report["judges"]):
+        if judge["accuracy"] == 1 and judge["n"] >= MIN_COMPARED:
+            return say(
+                "{judge} is right on all {of.full}: find out whether it saw the known answers.",
+                judge=Name(run_name(judge, report["judges"])),
+                of=decided_by_judge(report, index),
+            )
+    return None
+
+
 def _unknown_truth(report: ReportJson) -> Text | None:
     unknown = items(report, "", report["inputs"]["truth"]["unknown"])
     if unknown.is_whole or not unknown.n:
@@ -297,6 +328,7 @@ CAVEATS: tuple[Caveat, ...] = (
     _agreement_only,
     _refusing,
     _identical,
+    _perfect,
     _of_chapters,
     _chosen_late,
     _unequal,
@@ -333,7 +365,8 @@ def _settling(report: ReportJson) -> Text:
     state = report["headline"]["state"]
     if more := _missing_answers(report):
         of = Population("answer", n=more)
-        return say("Collect the other {of}, then build the report again.", of=of)
+        other = Words("the other " if report["human"]["answers"] else "")
+        return say("Collect {other}{of}, then build the report again.", other=other, of=of)
     match state:
         case "no_answers":
             return say("Answers from people and at least one judge.")
@@ -346,8 +379,8 @@ def _settling(report: ReportJson) -> Text:
         case "people_only":
             return say("A judge run on the same items.")
     difference = report["comparison"][headline_run(report)]["difference_general"]
-    if opened := _opened(report):
-        return opened
+    if advice := _nothing_to_compare(report) or _opened(report):
+        return advice
     if state in SETTLED:
         if "people" in difference["one"]:
             return _enough(report, "for these people and items like these", "Other people need")
@@ -358,14 +391,38 @@ def _settling(report: ReportJson) -> Text:
             report, f"for {listed(['items', *kinds])} like these{its_own}", "Others need"
         )
     if state == "too_few":
-        return say(
+        at_least = say(
             "At least {more} more items that both decide, because {fewest} are needed.",
             more=_planned(MIN_COMPARED - difference["n"]),
             fewest=_planned(MIN_COMPARED),
         )
+        few = [few_kinds(report, difference)] if difference["too_few"] else []
+        return sentences(at_least, *few)
     if difference["too_few"]:
         return few_kinds(report, difference)
     return _more_in_words(report, difference)
+
+
+def _nothing_to_compare(report: ReportJson) -> Text | None:
+    """What to do if people say nothing that more data would make clear."""
+    tied = [side for side in report.get("cautions", {}).get("tied", ()) if side["who"] == MAJORITY]
+    if tied and tied[0]["ties"] == tied[0]["n"]:
+        return say(
+            "Ask without ties, or about responses that differ more: no majority chose a response."
+        )
+    chance = 1 / (3 if report["study"]["allow_tie"] else 2)
+    sides = (report["human"]["majority"], report["judges"][headline_run(report)])
+    if all(side["n"] >= MIN_COMPARED and _is_below(side, chance) for side in sides):
+        return say(
+            "Check the known answers first: people and judge are right less often than by chance, "
+            "as if responses were exchanged."
+        )
+    return None
+
+
+def _is_below(side: ReportJson, chance: float) -> bool:
+    ends = side["clusters"].get("ci_as_best") or side["clusters"]["ci"]
+    return side["accuracy"] == 0 if ends is None else bool(ends[1] < chance)
 
 
 def _opened(report: ReportJson) -> Text | None:
@@ -407,9 +464,12 @@ def _enough(report: ReportJson, scope: str, others: str) -> Text:
     plan, changes = (report["registration"][key] for key in ("plan", "late_changes"))
     why = "Nothing was registered"
     if plan and plan["before_data"]:
-        if not changes and not report["parameters"]["explored"]:
+        late = changes or report["parameters"]["explored"]
+        if not late and not _departs(report):
             return say("It is settled {scope}. {others} their own study.", **words)
-        why = "The threshold or the margin was chosen after the data"
+        why = "This comparison departs from the analysis plan"
+        if late:
+            why = "The threshold or the margin was chosen after the data"
     return say(
         "No more data are needed {scope}. {why}: confirm it with a plan that is frozen before new "
         "data. {others} their own study.",
@@ -422,7 +482,15 @@ def few_kinds(report: ReportJson, found: ReportJson) -> Text:
     """The kinds of clusters to increase."""
     cause = uneven(found)
     few = [kind for kind in found.get("too_few", ()) if kind != "people" or not cause]
+    lopsided = [kind for kind in few if is_lopsided(found, kind)]
+    few = [kind for kind in few if kind not in lopsided]
     more = joined([_so_far(report, found, kind) for kind in few])
+    if lopsided and not cause:
+        return say(
+            "Items spread more evenly over {kinds}{more}: at present a few have most of them.",
+            kinds=Words(listed(lopsided)),
+            more=clause(", and more {more}", more=more) if few else NOTHING,
+        )
     if cause:
         return say(
             "Answers spread more evenly over people: {cause}{more}. At present, nothing can be "
@@ -628,7 +696,7 @@ def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
         )
     return say(
         "About {more}, with new personas and questions. If the difference seen here is the true "
-        "one, such a study shows {shows} four times out of five.",
+        "one, four of five such studies show {shows}.",
         more=_more(report, factor),
         shows=shows,
     )

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..accuracy.general_accuracy import general_contrast
-from ..core.results import check_level
+from ..core.results import Reason, check_level
 from ..core.shared_variance import Sharing
 from .general_difference import GeneralDifference
 
@@ -55,8 +55,10 @@ def group_contrast(
     if min(group.size for group in groups) == 0:
         return GeneralDifference(None, n=rows.size, reason="empty_group")
     outcomes = min(min(group.sum(), (1 - group).sum()) for group in groups)
-    if min(group.size for group in groups) < FEWEST_OF_A_GROUP or outcomes < FEWEST_OF_AN_OUTCOME:
+    is_small = min(group.size for group in groups) < FEWEST_OF_A_GROUP
+    if is_small or outcomes < FEWEST_OF_AN_OUTCOME:
+        why: Reason = "no_variation" if not is_small and outcomes == 0 else "too_few_items"
         value = float(groups[0].mean() - groups[1].mean())
-        return GeneralDifference(value, n=rows.size, interval_reason="too_few_items")
+        return GeneralDifference(value, n=rows.size, interval_reason=why)
     within = sharing if rows.size == sharing.n else sharing.take(rows)
     return general_contrast(v, first, v, ~first, within, level=level)

@@ -169,11 +169,6 @@ def agreement_table(report: ReportJson) -> Table:
         ),
         ("AC2 of the five certainty bands", found, "certainty_bands_ac2", "certainty_bands_ac2_ci"),
     ]
-    if check := found.get("alpha_check"):
-        package = f"{check['package']} {check['version']}"
-        after = 1 + [label for label, *_ in measures].index("Alpha of certainty (interval)")
-        measures.insert(after, (f"… by {package}", check["certainty"], "value", None))
-        measures.insert(3, (f"… by {package}", check["choices"], "value", None))
     if report["study"]["allow_tie"]:
         before = [label for label, *_ in measures].index("Fleiss' kappa")
         alpha = ("Krippendorff's alpha, without ties", found["without_ties"], "value", "ci")

@@ -105,7 +105,15 @@ def _together(report: ReportJson, name: Name, found: ReportJson, path: str, *, h
 def _more_certain(report: ReportJson, name: Name, found: ReportJson, path: str) -> Text:
     if found["model_mean"] is None:
         return say("Too few certainties were stated for a comparison of means.")
-    replies = Population("reply", f"by {name}", found["judgments"], path=f"{path}.judgments")
+    states = report["judges"][int(path.split(".")[1])]["judgments"]
+    closed = sum(n for state, n in states.items() if state != "open")
+    replies = Population(
+        "reply",
+        f"by {name} with a certainty",
+        found["judgments"],
+        max(closed, found["judgments"]),
+        f"{path}.judgments",
+    )
     answers = Population(
         "answer",
         "by people with a certainty",
@@ -245,7 +253,7 @@ def _of_certainty(report: ReportJson) -> Iterator[Text]:
     if always:
         yield say(
             "{who} {state} {level} or more every time, so this threshold cannot separate right "
-            "from wrong answers. AUROC shows whether a higher certainty does.",
+            "from wrong answers.",
             who=joined([clause("{who}", who=who) for who in always]),
             state=_states(always),
             level=level,

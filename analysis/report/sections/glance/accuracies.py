@@ -25,7 +25,7 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
-from analysis.report.quantities import Population, Quantity, Text, Words, clause, say
+from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, say
 from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, cell, put_interval
 from analysis.report.results import (
@@ -33,7 +33,6 @@ from analysis.report.results import (
     cannot_tell,
     decided_by_judge,
     decided_by_people,
-    people_words,
 )
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import at
@@ -46,7 +45,7 @@ from analysis.report.study import (
     is_whole,
 )
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, as_best, in_general
-from analysis.report.words import run_names
+from analysis.report.words import people_words, run_name, run_names
 from analysis.stats.accuracy.bands import (
     AccuracyCells,
     answer_accuracy,
@@ -381,16 +380,20 @@ def forest(report: ReportJson) -> Figure | None:
 
 
 def _forest_title(report: ReportJson) -> Text:
-    people = Words(people_words(report))
     forms = {
-        "better": "The best judge is correct more often than {people}",
-        "worse": "{people} is correct more often than the best judge",
-        "equivalent": "The best judge and {people} are equally accurate within {margin} points",
+        "better": "{judge} is correct more often than {people}",
+        "worse": "{people} is correct more often than {judge}",
+        "equivalent": "{judge} and {people} are equally accurate within {margin} points",
     }
     state = report["headline"]["state"]
+    if state not in {*forms, "cannot_tell"}:
+        return say("Accuracy of people and judges")
+    people, judge = (
+        Words(people_words(report)),
+        Name(run_name(report["headline"], report["judges"])),
+    )
     if state == "cannot_tell":
-        which = clause("the best judge or {people} is more accurate", people=people)
+        which = clause("{judge} or {people} is more accurate", judge=judge, people=people)
         return say("{open}", open=cannot_tell(which))
     margin = Quantity("margin", None, report["parameters"]["margin"], "parameters.margin")
-    form = forms.get(state, "Accuracy of people and judges")
-    return say(form, people=people, margin=margin)
+    return say(forms[state], judge=judge, people=people, margin=margin)

@@ -22,7 +22,7 @@ from analysis.report.rules import LEVEL, MIN_COMPARED
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import MAJORITY, SINGLE
 from analysis.report.study import ReportedStudy
-from analysis.report.words import run_names
+from analysis.report.words import people_words, run_names
 from analysis.stats.agreement.copies import fewest_with, follows_majority, same_throughout
 
 # A share of items that so few personas or questions have is named.
@@ -243,9 +243,8 @@ ALWAYS = {"r1": "Always response 1", "r2": "Always response 2", "tie": "Always a
 def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
     """The sentences, the most important first, each with its code."""
     entries: Mapping[str, Any] = report.get("cautions", {})
-    is_one = report["human"].get("annotators") == 1
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
-    names[MAJORITY] = "the only person" if is_one else "the majority of people"
+    names[MAJORITY] = people_words(report)
     names[SINGLE] = "one person’s answer"
     for entry in entries.get("followed", ()):
         yield "followed", Followed(**entry).text(names)

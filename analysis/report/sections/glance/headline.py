@@ -21,6 +21,7 @@ from analysis.report.results import (
     clusters_of,
     decided_by_judge,
     decided_by_people,
+    is_lopsided,
     items,
     no_truth,
     people_agree,
@@ -36,7 +37,7 @@ from analysis.report.study import (
     standing,
     tied_with,
 )
-from analysis.report.words import listed, run_name
+from analysis.report.words import listed, people_words, run_name
 
 MAJORITY = "human.majority"
 
@@ -58,30 +59,29 @@ def headline(report: ReportJson) -> Json:
         return state_with("no_truth", *_without_truth(report))
     index = best_run(judges)
     if index is None:
-        none = "No judge has an answer that counts."
-        return state_with("people_only", _people(report), none)
+        none = [say("No judge has an answer that counts.")] if judges else []
+        return state_with("people_only", _people(report), *none)
     judge, difference = judges[index], report["comparison"][index]["difference_general"]
     of_judge = _judge(report, index)
     if majority["accuracy"] is None:
         return state_with("judges_only", of_judge, _no_people(report)) | who_of(judge)
 
     state, name = standing(difference), run_name(judge, judges)
-    many = "the only person" if people["annotators"] == 1 else "the majority"
+    many = people_words(report)
     sentences = [
         _people(report),
         of_judge,
         AgainstPeople.of_run(report, index, state=state, judge=name, people=many).sentence(),
         *_when_certain(report, index, name),
-        *_estimand(name, people, difference, f"comparison.{index}.difference_general"),
+        *_estimand(name, many, difference, f"comparison.{index}.difference_general"),
     ]
     return state_with(state, *sentences) | who_of(judge)
 
 
 def _people(report: ReportJson) -> Text:
-    is_one = report["human"]["annotators"] == 1
     return say(
         "{who}: correct on {x} of {x.of} ({x.interval}).",
-        who=Words("only annotator" if is_one else "majority of annotators"),
+        who=Words(people_words(report).removeprefix("the ")),
         x=accuracy_of(report["human"]["majority"], MAJORITY, decided_by_people(report)),
     )
 
@@ -106,21 +106,23 @@ def _judge(report: ReportJson, index: int) -> Text:
     )
 
 
-def _estimand(name: str, people: ReportJson, difference: ReportJson, path: str) -> Iterator[Text]:
+def _estimand(name: str, many: str, difference: ReportJson, path: str) -> Iterator[Text]:
     """The population of the verdict, and clusters too few to generalise."""
     if difference["value"] is None:
         return
     fixed = difference["one"]
     kinds = [kind for kind in ("people", "personas", "questions") if kind not in fixed]
     only = listed([kind.removesuffix("s") for kind in fixed]) if fixed else ""
-    yield say(
-        "The comparison is about one number: how often {name} is correct minus how often {many} is "
-        "correct. It and all intervals are for {kinds} like those of this study{only}.",
-        name=Name(name),
-        many=Words("a person" if people["annotators"] == 1 else "a majority of annotators"),
-        kinds=Words(listed(["items", *kinds])),
-        only=Words(f" and its only {only}" if only else ""),
-    )
+    if difference["ci"] is not None:
+        yield say(
+            "The comparison is about one number: how often {name} is correct minus how often "
+            "{many} is correct. It and all intervals are for {kinds} like those of this "
+            "study{only}.",
+            name=Name(name),
+            many=Words(many),
+            kinds=Words(listed(["items", *kinds])),
+            only=Words(f" and its only {only}" if only else ""),
+        )
     for key, form in (
         ("too_few", "The study has {of}: too few to generalise to others."),
         ("few", "The study has only {of}, so intervals are wide and rough."),
@@ -128,6 +130,9 @@ def _estimand(name: str, people: ReportJson, difference: ReportJson, path: str) 
         for kind in difference[key]:
             if kind == "people" and (cause := uneven(difference, path)):
                 yield say("{cause}: too uneven to generalise to others.", cause=cause)
+            elif is_lopsided(difference, kind):
+                few = clusters_of(difference, kind, path)
+                yield say("Of the {of}, a few have most of the items.", of=few)
             else:
                 yield say(form, of=clusters_of(difference, kind, path))
     effective = difference.get("people_effective")
@@ -141,8 +146,7 @@ def _estimand(name: str, people: ReportJson, difference: ReportJson, path: str) 
 
 def _when_certain(report: ReportJson, index: int, name: str) -> Iterator[Text]:
     """The accuracy of both, each on its own high-certainty items, so not a comparison."""
-    is_one = report["human"]["annotators"] == 1
-    people = Words("the only annotator" if is_one else "the majority of annotators")
+    people = Words(people_words(report))
     sides = [
         _CertainSide(Name(name), report["judges"][index], f"judges.{index}", "ci_as_best"),
         _CertainSide(people, report["human"]["majority"], MAJORITY, "ci"),

@@ -42,14 +42,23 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
         words = opt_in(is_paid=not promised or any(each["reward"] for each in promised))
         yield "opt_in", fixed(words if human["people"] else CHOSEN_ELSEWHERE)
     asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
-    languages = language_limit(study["language"], asked_in, study.get("item_languages", ()))
+    languages = language_limit(
+        study["language"],
+        asked_in,
+        study.get("item_languages", ()),
+        [
+            *(["people"] if human["answers"] and not human["people"] else []),
+            *(["judges"] if report["judges"] and not asked_in else []),
+        ],
+    )
     yield "language", fixed(languages)
     unknown = unknown_truth(report)
     if unknown.n:
         yield (
             "truth",
             say(
-                "The person's own answer is unknown for {unknown}, which {unknown.is} not scored.",
+                "The person's own answer is unknown for {unknown.some}, which {unknown.is} not "
+                "scored.",
                 unknown=unknown,
             ),
         )
@@ -82,10 +91,9 @@ def _shared_items(report: ReportJson) -> Iterator[tuple[str, Text]]:
         yield (
             "shared",
             say(
-                "The {items} share {shared}; items with the same are correlated. The intervals on "
-                "the first screen, in “What was found”, in Tables A and B, of differences from "
-                "people and of groups allow for that; those under accuracies in other tables do "
-                "not.",
+                "The {items} share {shared}, so some answers may be alike. The intervals on the "
+                "first screen, in “What was found”, in Tables A and B, of differences from people "
+                "and of groups allow for that; those under accuracies in other tables do not.",
                 items=items(report, "", inputs["items"], "inputs.items"),
                 shared=joined(shared),
             ),
@@ -148,7 +156,8 @@ def _of_people(report: ReportJson) -> Iterator[Text]:
     people = report["human"]
     answers, agreement = people["answers"], people["agreement"]
     if not answers:
-        yield say("No answer of people counts, so the report says nothing about people.")
+        if report["headline"]["state"] != "judges_only":
+            yield say("No answer of people counts, so the report says nothing about people.")
         return
     if people["annotators"] == 1:
         yield say(

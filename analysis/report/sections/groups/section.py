@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
-from analysis.report.quantities import Name, Quantity, QuantityInterval, Text, clause, say
+from analysis.report.quantities import Name, Quantity, QuantityInterval, Text, Words, clause, say
+from analysis.report.rater_tests import name_of
 from analysis.report.report_json import Json, estimate, number, put, undefined
 from analysis.report.results import Finding, TestResult, items
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
@@ -17,7 +18,7 @@ from analysis.report.sections.groups.accuracy import (
     MIN_SHARE,
     GroupAccuracy,
 )
-from analysis.report.sentences import GROUPS, holds, level_of
+from analysis.report.sentences import GROUPS, TOPICS, holds, level_of, members
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import run_names, whole_runs
@@ -299,6 +300,42 @@ def _tested(
         holds(difference, level),
         Quantity("p", of, difference["p_max"], f"{path}.p_max"),
     )
+
+
+@dataclass(frozen=True)
+class TopicTest:
+    """A claim that holds: a side's errors on a topic minus those on others."""
+
+    who: str
+    name: Name | Words
+    topic: Name
+    result: TestResult
+
+    def claim(self) -> Text:
+        errs = "errs more" if self.result.finding is Finding.ABOVE else "errs less"
+        return clause(
+            f"{{name}} {errs} often on “{{topic}}” than on other topics",
+            name=self.name,
+            topic=self.topic,
+        )
+
+
+def topic_tests(report: ReportJson) -> Iterator[TopicTest]:
+    """The claims about topics that hold, of judges and of the majority."""
+    level, found = level_of(report, TOPICS), report.get("claims_tested", {}).get("members", ())
+    for name, test in members(report, TOPICS):
+        path = f"claims_tested.members.{found.index(test)}"
+        if test["p_max"] is None or test.get("value") is None:
+            continue
+        of = items(report, f"on “{test['about']}”", test["n"], f"{path}.n")
+        interval = QuantityInterval.at(test, "ci", path)
+        result = TestResult(
+            Quantity("points", of, test["value"], f"{path}.value", interval),
+            holds(test, level),
+            is_without_interval=interval.ends is None,
+        )
+        if result.finding is not Finding.OPEN:
+            yield TopicTest(test["who"], name_of(test["who"], name), Name(test["about"]), result)
 
 
 class GroupsSection(Section):

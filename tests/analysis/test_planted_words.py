@@ -1,0 +1,130 @@
+"""What reports say of rare kinds of studies, in which a usual sentence would be false."""
+
+import pytest
+
+from analysis.report.build import all_tables
+from analysis.report.citation import methods_paragraph
+from analysis.report.rater_tests import rater_tests
+from analysis.report.sentences import CALIBRATION, claim_p
+from analysis.report.verdict.first_screen import verdict_of
+from annotation.models import Annotator
+from judging.models import JudgeRun
+from studies.models import Study
+from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
+from tests.factories import make_item, make_persona, make_study, stored_at_once
+
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+
+
+@stored_at_once()
+def planted(
+    judge=lambda place: place % 5 > 0,
+    people=lambda place, seat: (place + seat) % 4 > 0,
+    *,
+    per_item=3,
+    persona_of=lambda place: place % 20,
+    topic_of=lambda place: "",
+    choice_of=lambda truth, is_right: truth if is_right else MIRROR[truth],
+    **study,
+):
+    """100 items; `judge` and `people` say who is right, with the item's place and the seat."""
+    study = make_study(state=Study.State.CLOSED, extras=[], **study)
+    run = make_run(study=study, judge="j")
+    personas = [make_persona(study=study) for _ in range(20)]
+    raters = [make_rater(study=study) for _ in range(15)]
+    for place in range(100):
+        truth = "r1" if place % 2 else "r2"
+        item = make_item(
+            study=study,
+            persona=personas[persona_of(place)],
+            question=f"Question {place}?",
+            first_person=truth,
+            topic=topic_of(place),
+        )
+        for seat in range(per_item):
+            rater = raters[(place * per_item + seat) % 15]
+            answer(rater, item, choice_of(truth, people(place, seat)), 70)
+        judge_item(run, item, choice_of(truth, judge(place)), 70)
+    return study
+
+
+def found_rows(report):
+    return [[cell.text for cell in row] for row in all_tables(report)["what_was_found"].cells]
+
+
+def test_more_data_are_not_advised_where_they_would_not_help():
+    all_ties = planted(choice_of=lambda truth, is_right: "tie", allow_tie=True)
+    exchanged = planted(judge=lambda place: place == 7, people=lambda place, seat: False)
+    one_persona = planted(persona_of=lambda place: max(0, place - 80))
+
+    advice = [verdict_of(report_of(study)).settling for study in (all_ties, exchanged, one_persona)]
+
+    assert advice[0].startswith("Ask without ties, or about responses that differ more")
+    assert advice[1].startswith("Check the known answers first")
+    assert advice[2].startswith("Items spread more evenly over personas")
+
+
+def test_a_judge_that_is_always_right_may_have_seen_the_answers():
+    study = planted(judge=lambda place: True, people=lambda place, seat: place % 4 > 0)
+    caveats = verdict_of(report_of(study)).caveats
+
+    assert "j is right on all 100 items it decided: find out whether it saw the known answers." in (
+        caveats
+    )
+
+
+def test_one_answer_per_item_is_no_majority():
+    report = report_of(planted(per_item=1, people=lambda place, seat: place % 4 > 0))
+
+    assert "one person per item" in verdict_of(report).answer.sentence
+    assert not [row for row in found_rows(report) if "majority" in row[0]]
+
+
+def test_a_claim_about_a_topic_has_its_number_and_counts_only_if_a_row_says_it():
+    report = report_of(
+        planted(
+            judge=lambda place: place % 20 < 10 or place % 6 == 0,
+            topic_of=lambda place: "easy" if place % 20 < 10 else "hard",
+        )
+    )
+    rows, tested = found_rows(report), report["claims_tested"]
+
+    [row] = [row for row in rows if "easy" in row[0]]
+    assert row[0] == "j errs less often on “easy” than on other topics"
+    assert row[1].startswith("−")
+    held = [row for row in rows[1:] if not row[0].startswith("Open: ")]
+    assert len(held) == tested["hold"]
+
+
+@pytest.mark.parametrize(("ends", "p"), [([0.1, 0.3], 0.01), ([-0.1, 0.3], 1.0), (None, 1.0)])
+def test_a_claim_needs_its_own_interval(ends, p):
+    assert claim_p({"p_holm": 0.01, "ci": ends}) == p
+    assert claim_p({"p_holm": None, "ci": ends}) is None
+    assert claim_p({"p_holm": 0.01}) == 0.01
+
+
+def test_nothing_is_said_of_what_a_file_of_answers_does_not_have():
+    study = planted()
+    Annotator.objects.filter(study=study).update(is_imported=True)
+    run = JudgeRun.objects.get(study=study)
+    run.is_imported, run.parameters = True, {"imported": True}
+    run.save()
+    run.judgments.update(shown_first="")
+    report = report_of(study)
+
+    limits = " ".join(limit["text"] for limit in report["limitations"])
+    assert "not stored in which language people and judges were asked" in limits
+    assert "order of the responses: not stored" in methods_paragraph(report)
+
+
+def test_a_missing_interval_has_its_reason_in_the_table_of_claims():
+    report = report_of(planted(persona_of=lambda place: max(0, place - 80)))
+
+    assert found_rows(report)[0][2] == "too few personas or questions"
+
+
+def test_verbs_agree_with_people_and_with_a_judge():
+    test = rater_tests(report_of(planted()), CALIBRATION)[0]
+
+    assert [test.verb(one) for one in ("is", "does", "leans")] == ["are", "do", "lean"]
