@@ -209,7 +209,7 @@ def test_the_report_says_what_was_tried_and_that_the_seal_was_opened_again(run):
 
 @database
 def test_programs_estimate_start_and_read_an_improvement(run, monkeypatch):
-    queued = []
+    queued: list[int] = []
     Study.objects.filter(pk=run.study_id).update(extras=[])
     monkeypatch.setattr("extras.improving.api.improve.delay_on_commit", queued.append)
     client, address = program(run.study, "editor"), f"studies/{run.study.slug}/improvements"
