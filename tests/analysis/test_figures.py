@@ -68,6 +68,7 @@ def test_page_and_files_hold_every_plot_as_plotly_writes_it(tmp_path):
         assert go.Figure(on_page[name]) == drawn.drawing
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_plotly_knows_what_the_options_of_a_figure_change():
     figures = all_figures(report_of(random_study(3, n_items=60)))

@@ -122,6 +122,7 @@ def test_everybody_right_on_everything_has_intervals_with_width():
     assert found["state"] == "cannot_tell"
 
 
+@pytest.mark.nightly
 def test_agreement_without_right_answers_allows_for_people_and_personas_in_common():
     study = make_study()
     people = [make_rater(study=study) for _ in range(12)]

@@ -72,6 +72,7 @@ def test_all_rows_are_packed_where_they_fit(page, large):
     assert "data-more" not in page
 
 
+@pytest.mark.nightly
 def test_rows_that_do_not_fit_are_elsewhere_and_the_page_says_so(report, monkeypatch):
     monkeypatch.setattr(table_files, "PACKED_BYTES", 10_000)
 

@@ -123,6 +123,7 @@ def test_no_row_is_without_a_value(page):
     assert all(re.search(r"<td[^>]*>[^<–]", row) for row in rows)
 
 
+@pytest.mark.nightly
 def test_an_extra_shows_the_details_of_its_subject():
     study = plain_study()
     study.extras = ["certainty"]

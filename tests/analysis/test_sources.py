@@ -101,6 +101,7 @@ def page_of(report):
     return Numbers(render_html(report, date=datetime.date(2026, 11, 20)))
 
 
+@pytest.mark.nightly
 def test_every_number_is_a_link_and_every_link_has_its_row(report):
     for shown in (report, without_people(report)):
         page = page_of(shown)

@@ -38,6 +38,7 @@ def texts(picture):
     return ["".join(text.itertext()) for text in picture.iter("text")]
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_every_plot_of_a_report_has_a_still_picture_whose_texts_fit():
     figures = all_figures(report_of(random_study(3, n_items=60)))

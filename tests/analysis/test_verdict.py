@@ -427,6 +427,7 @@ def test_no_known_answer_is_said_only_where_it_is_so(report):
     assert own.startswith("People answered for themselves, so no answer is right or wrong.")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_the_card_has_the_same_bytes_each_time(report, tmp_path, kind):
     for name in ("a", "b"):

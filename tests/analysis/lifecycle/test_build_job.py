@@ -52,6 +52,7 @@ def test_the_command_writes_the_page_the_numbers_and_the_tables_and_replaces_old
     assert [*tmp_path.iterdir()] == [out]
 
 
+@pytest.mark.nightly
 def test_the_same_seed_gives_the_same_bytes_and_another_moves_intervals_alone(tmp_path):
     study = little_study(3, n_items=16)
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):

@@ -207,6 +207,7 @@ def test_as_of_any_moment_of_a_history_it_is_the_report_of_that_moment(seed):
                 assert ours == value, name
 
 
+@pytest.mark.nightly
 def test_a_report_of_a_view_is_explored_and_says_what_changes(study, tmp_path):
     item = load_dataset(study.slug).items[0].key
     path = tmp_path / "view.json"
@@ -224,6 +225,7 @@ def test_a_report_of_a_view_is_explored_and_says_what_changes(study, tmp_path):
     assert_verified(tmp_path / "r")
 
 
+@pytest.mark.nightly
 def test_a_file_names_runs_as_reports_do_and_nothing_that_the_study_lacks(study, tmp_path):
     path, out = tmp_path / "view.json", tmp_path / "r"
     name = "steady (standard, no persona)"
@@ -270,6 +272,7 @@ def test_what_is_no_view_is_refused(content, words):
         View.of(content)
 
 
+@pytest.mark.nightly
 def test_the_page_builds_a_view_and_its_address_fills_the_form(study):
     client = sign_in(study)
     address = reverse("analysis:view", args=[study.slug])

@@ -38,6 +38,7 @@ def test_accuracy_agreement_and_comparison(study, report):
     assert list(undefined(report)) == []
 
 
+@pytest.mark.nightly
 def test_closed_intervals(report, counted):
     """Wilson's of accuracy and agreement, and Tango's of the difference."""
     seen = 0

@@ -94,6 +94,7 @@ def with_manifest(path: Path, **facts: object) -> Path:
     return changed(path, **{"manifest.json": json.dumps(manifest | facts).encode()})
 
 
+@pytest.mark.nightly
 def test_everything_is_restored_after_a_total_loss(lived_in, var_dir, backup, tmp_path):
     before = results(lived_in.slug, tmp_path / "before")
     report = Report.objects.get()

@@ -74,6 +74,7 @@ def study():
     return study
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_the_chapter_compares_the_arms_and_says_so(study):
     report = report_of(study)
@@ -101,6 +102,7 @@ def test_the_chapter_compares_the_arms_and_says_so(study):
     assert "People are right more often with a debate than alone" in page, words
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_beliefs_are_those_of_the_same_person_about_the_same_two_responses(study):
     [earlier] = related_studies(study)

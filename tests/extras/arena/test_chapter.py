@@ -53,6 +53,7 @@ def arena_study(*, n_items=90):
     return study
 
 
+@pytest.mark.nightly
 def test_the_chapter_ranks_systems_by_single_answers():
     study = arena_study()
     report = report_of(study)

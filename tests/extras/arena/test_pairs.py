@@ -117,6 +117,7 @@ def test_the_budget_ends_the_arena_and_is_never_exceeded(llm, engine):
         open_arena(arena=arena)
 
 
+@pytest.mark.nightly
 def test_a_broken_system_rests_and_the_others_go_on(llm, engine):
     def answer(body, number):
         return error(500, "broken") if body["model"] == "bad" else writes(body, number)
@@ -151,6 +152,7 @@ def test_a_slow_system_holds_nobody_up(llm, engine):
     assert len(names) >= 4
 
 
+@pytest.mark.nightly
 def test_what_people_must_not_see_is_not_shown(llm, engine):
     arena = opened(llm, forbidden="Soup Number\n", stock=2)
     agree(arena.study)
@@ -179,6 +181,7 @@ def test_which_replies_are_usable(reply, text):
     assert usable(reply, longest=1_000, forbidden=["bad word"]) == text
 
 
+@pytest.mark.nightly
 def test_two_equal_responses_are_no_pair(llm, engine):
     arena = opened(llm, stock=2)
     llm.answer = lambda body, number: completion("The same soup.")

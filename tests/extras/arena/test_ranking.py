@@ -70,6 +70,7 @@ def _come(study, number):
     return services.consent(annotator_id=annotator.pk, version="v1")
 
 
+@pytest.mark.nightly
 def test_page_command_and_report_show_the_same_ranking(answered):
     out = StringIO()
     call_command("arena", answered.study.slug, "--json", stdout=out)

@@ -31,6 +31,7 @@ def test_a_study_without_it_is_not_audited(study):
     assert not Audit.objects.exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)
 def test_studies_of_an_earlier_version_keep_their_rows_and_get_it(study):
     noted, _ = (make_study(slug=slug, extras=[]) for slug in ("noted", "plain"))

@@ -105,6 +105,7 @@ def _people_certainty(report):
     return np.array([np.nan if value is None else value for value in stated])
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("world", WORLDS)
 def test_planted_calibration_of_a_native_judge_is_recovered(world):
@@ -131,6 +132,7 @@ def sentence_of(report):
     return next(str(s.text) for s in all_sentences(report) if str(s.text).startswith(starts))
 
 
+@pytest.mark.nightly
 def test_the_sentence_claims_what_holds_at_the_level_of_all_claims_and_else_cannot_tell():
     report = build(five_kinds(1000, people=False))
 

@@ -64,6 +64,7 @@ def test_distributions_may_have_different_lengths_and_need_three_of_each():
     assert compare_certainty_distributions([50, 60], [60] * 9).reason == "too_few_items"
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(keep=5)
 @pytest.mark.parametrize("n", range(3, 16))
 def test_wilcoxon_is_scipys_for_few_items_with_ties_and_equal_pairs(n):
@@ -77,6 +78,7 @@ def test_wilcoxon_is_scipys_for_few_items_with_ties_and_equal_pairs(n):
     assert compare_certainty(human, model).wilcoxon_p == pytest.approx(expected, abs=1e-14)
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_the_report_has_the_numbers_that_scipy_has():
     report = report_of(random_study(4, n_items=60, n_raters=12))

@@ -110,6 +110,7 @@ def test_a_certificate_by_item_is_not_given_by_the_many_personas_with_few_items(
     assert "counting every persona equally" in label(unequal, by_persona).sentence
 
 
+@pytest.mark.nightly
 def test_by_default_the_design_decides_what_counts_equally(unequal, study, tmp_path):
     judge_it(study)
     options = {"judge": "steady", "out": tmp_path / "passport.json"}

@@ -63,6 +63,7 @@ def findings(report):
     return " ".join(str(each.text) for each in all_sentences(report, "finding"))
 
 
+@pytest.mark.nightly
 def test_a_certificate_and_its_labels_are_told_with_their_numbers(study):
     job = certify(study)
     label(job)

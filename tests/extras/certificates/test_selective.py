@@ -95,6 +95,7 @@ def test_the_start_is_the_strictest_threshold_with_thirty_expected_answers():
     assert starting_threshold([40.0] * 100, 100) is None
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("by", ["item", "cluster"])
 def test_drawn_items_share_nothing_and_each_item_or_persona_has_the_same_chance(by):
     """Personas of 1 to 11 items, of which a third ask one of three popular questions."""

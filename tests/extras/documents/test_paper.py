@@ -119,6 +119,7 @@ def test_a_report_without_a_comparison_has_all_of_it_too(tmp_path, db, people):
     assert says_so == (not people)
 
 
+@pytest.mark.nightly
 def test_the_page_of_a_report_shows_the_card_and_sends_all_as_files(client, report, owner):
     def address(name: str) -> str:
         return reverse(name, args=[report.study.slug, report.public_id])
@@ -174,6 +175,7 @@ def test_reports_of_several_studies_have_the_articles_tables_with_a_row_for_each
     assert "Set 9" in table
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("judges", "truths", "wide"),
     [

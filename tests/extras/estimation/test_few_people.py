@@ -92,6 +92,7 @@ def test_the_page_has_the_chapter_its_tables_and_a_sentence_with_sources():
     assert "Without the judge, an equally narrow interval needs" in said
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_where_people_answered_everything_there_is_no_chapter():
     report = report_of(judged_study(answered=120))

@@ -167,6 +167,7 @@ def test_a_certified_judge_is_compared_with_people_among_the_items_it_accepts():
     assert not faults(report)
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_a_ranking_that_does_not_exist_is_missing():
     study = judged_study(n_items=40)

@@ -53,6 +53,7 @@ def built(study: Study, **parameters: Any) -> dict[str, object]:
     return result
 
 
+@pytest.mark.nightly
 def test_the_list_has_everything_that_was_done(study):
     study.refresh_from_db()
     people = study.annotators.order_by("pk")

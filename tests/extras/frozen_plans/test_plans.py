@@ -56,6 +56,7 @@ def mark_of_table(report, name):
     return table_mark(report, all_tables(report)[name])
 
 
+@pytest.mark.nightly
 def test_a_planned_analysis_of_a_planned_run_is_registered_and_nothing_else():
     study = random_study(32)
     before_data(study)
@@ -308,6 +309,7 @@ def test_other_words_of_one_run_leave_people_and_other_runs_registered():
     assert mark_of(report, ["headline", "state"]) == "explored"
 
 
+@pytest.mark.nightly
 def test_other_values_than_the_plans_are_told_with_the_day_and_who_asked(tmp_path):
     study = little_study(49)
     before_data(study, bootstrap=100)
@@ -364,6 +366,7 @@ def test_an_exclusion_is_told_whatever_the_plan_says_and_whatever_became_of_the_
     assert (shared["rater"], shared["reason"], shared["by"]) == ("", "", "ada")
 
 
+@pytest.mark.nightly
 def test_an_exclusion_after_a_first_report_is_told_as_one(tmp_path):
     study = little_study(49)
     before_data(study, bootstrap=100)

@@ -85,6 +85,7 @@ def matrix(values):
     return np.array(rows, dtype=float)
 
 
+@pytest.mark.nightly
 def test_the_numbers_are_those_of_other_implementations():
     found = report_of(made())["graded"]
 
@@ -134,6 +135,7 @@ def test_claims_are_made_where_their_tests_hold():
     assert "People gave a reason for 290 of 300 answers." in words
 
 
+@pytest.mark.nightly
 def test_judges_are_compared_where_people_prefer_strongly_and_with_one_annotator():
     report = report_of(made(items=40, raters=12, parts=4))
 

@@ -120,6 +120,7 @@ def test_a_better_wording_is_found_and_the_sealed_part_is_never_learned_from(run
     assert events["people's answers split"]["sealed"] == len(of_part(items, SEALED))
 
 
+@pytest.mark.nightly
 @database
 def test_a_judge_that_heeds_nothing_is_not_improved(run, llm):
     llm.answer = replies(heeds=False)
@@ -190,6 +191,7 @@ def test_a_small_sealed_part_says_which_size_is_needed(run):
         request_improvement(wish(run, writer=None), budget=None, user=None)
 
 
+@pytest.mark.nightly
 @database
 def test_the_report_says_what_was_tried_and_that_the_seal_was_opened_again(run):
     improved(run)

@@ -99,6 +99,7 @@ def test_a_planted_gain_is_shown_and_the_numbers_are_plain_shares():
     assert str(sentence.text).startswith("j is right more often if it commits first: ")
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_without_a_gain_none_is_claimed():
     false = sum(

@@ -19,6 +19,7 @@ def test_one_judge_is_compared_with_no_other():
     assert "Judges compared with one another" not in page_of(report)
 
 
+@pytest.mark.nightly
 def test_judges_are_compared_on_the_items_that_all_decided():
     report = built(random_study(8, n_items=60, runs=TWO_JUDGES))
 

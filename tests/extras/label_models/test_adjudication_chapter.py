@@ -100,6 +100,7 @@ def test_two_truths_stand_side_by_side_and_are_never_mixed(study):
     assert "1 expert of 2 decided elsewhere, in a file." in page
 
 
+@pytest.mark.nightly
 def test_a_study_without_decisions_or_own_answers_has_a_chapter(db):
     study = make_study()
     item = make_item(study=study, first_person="")

@@ -116,6 +116,7 @@ def test_bad_input_is_refused():
             model(votes, max_iterations=0)
 
 
+@pytest.mark.nightly
 def test_answers_are_those_of_steps_without_end():
     """A small study in which a hundred plain steps leave several answers on the wrong side."""
     votes = uneven_crowd(np.random.default_rng(9))

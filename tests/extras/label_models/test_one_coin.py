@@ -32,6 +32,7 @@ def log_likelihood(votes, priors, accuracy):
     return total
 
 
+@pytest.mark.nightly
 def test_the_fit_is_the_maximum_that_a_general_optimiser_finds():
     _, votes = simulated(np.random.default_rng(1), 50, [0.9, 0.75, 0.6, 0.8])
     fitted = one_coin(votes, prior=(0, 0))

@@ -17,6 +17,7 @@ def report(module_db):
     return built(random_study(1, **SIZE))
 
 
+@pytest.mark.nightly
 def test_every_rule_of_labelling_is_listed_and_a_settled_one_says_so(report):
     rules = {entry["rule"]: entry for entry in report["human"]["aggregation"]}
 
@@ -31,6 +32,7 @@ def test_every_rule_of_labelling_is_listed_and_a_settled_one_says_so(report):
     assert all(0 <= rater["bits"] <= 1 for rater in report["human"]["raters"])
 
 
+@pytest.mark.nightly
 def test_models_of_labelling_that_do_not_settle_give_no_figure(monkeypatch):
     monkeypatch.setattr("extras.label_models.rules.MAX_READ", 900)
     monkeypatch.setattr("extras.label_models.rules.GLAD_VOTES", 10)

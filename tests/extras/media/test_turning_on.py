@@ -66,6 +66,7 @@ def test_a_copy_with_files_has_it(study):
     assert Study.objects.get(pk=copy.pk).extras == ["media"]
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)
 def test_studies_of_an_earlier_version_keep_their_files_and_get_it(study):
     make_study(slug="plain", extras=[])

@@ -66,6 +66,7 @@ def test_the_chapter_has_the_figures_of_a_count_by_hand(report):
     assert contrary["agreement"]["value"] == pytest.approx((12 / 3 + 9 + 36 * 2 / 3) / 60)
 
 
+@pytest.mark.nightly
 def test_where_people_agree_by_chance_no_judge_has_a_share(report):
     judges = report["disagreement"]["judges"]
 

@@ -94,6 +94,7 @@ def test_the_chapter_shows_what_the_rows_give():
     assert faults(report) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("knows", "judges", "words"),

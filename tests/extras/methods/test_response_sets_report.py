@@ -33,6 +33,7 @@ def either_study(**overrides):
     return study
 
 
+@pytest.mark.nightly
 def test_judges_with_equal_sets_tie_on_them_and_differ_when_forced():
     report = report_of(either_study())
 

@@ -123,6 +123,7 @@ def test_the_chapter_finds_who_ranks_by_content_and_who_by_place(report):
     assert not faults({"option_sets": found})
 
 
+@pytest.mark.nightly
 def test_a_judge_that_ranks_whole_sets_has_no_share_of_cycles(report):
     for entry in report["consistency"]["judges"]:
         assert (entry["cyclic"]["n"], entry["cyclic"]["value"]) == (0, None)

@@ -74,6 +74,7 @@ def test_cycles_are_counted_where_three_responses_are_compared():
     assert not faults({"consistency": found})
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_studies_without_three_responses_have_no_sets():
     study = random_study(5, n_items=24)

@@ -89,6 +89,7 @@ def test_the_chosen_response_is_paired_with_one_other_that_the_seed_draws():
     assert drawn[4] == [item.key for item in pairs(of_four(), "chosen_vs_random", 4)]
 
 
+@pytest.mark.nightly
 def test_a_reproducible_draw_decides_which_response_is_response_1():
     made = [pairs(of_four(id=f"q{n}"))[1] for n in range(200)]
     firsts = sum(item.values["first_person"] == "r1" for item in made)

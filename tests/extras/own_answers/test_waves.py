@@ -76,6 +76,7 @@ def come_back(study: Study, numbers, *, certainty: int = 80) -> None:
         services.complete(annotator_id=annotator.pk)
 
 
+@pytest.mark.nightly
 def test_only_those_who_completed_come_and_each_gets_the_items_that_they_answered(first, second):
     come_back(second, range(8))
 
@@ -121,6 +122,7 @@ def test_who_withdraws_from_the_first_wave_is_no_longer_invited_to_the_second(fi
     assert removed_own_answers(second) > 0
 
 
+@pytest.mark.nightly
 def test_the_report_shows_who_came_back_and_what_changed(second):
     come_back(second, range(1, 12, 2))
     come_back(second, [0, 2])

@@ -103,6 +103,7 @@ def test_who_fails_the_comprehension_check_goes_back_as_screened_out(panel, pres
     expect_ending(way, "screened_out")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("entry", ["list", "prolific", "link"])
 def test_who_meets_a_full_group_goes_back_as_over_quota(panel, preset, entry):

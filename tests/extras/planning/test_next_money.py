@@ -80,6 +80,7 @@ def planted():
     return right, Effects(*SDS, OVERLAP), JudgeTruth(float(share.mean()), reading)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("purchase", ["", *PURCHASES])
 def test_the_expected_width_is_that_of_studies_drawn_otherwise(purchase):
     rng = np.random.default_rng(3)
@@ -155,6 +156,7 @@ def offers(study, amount=100, **options):
     return result, {row["purchase"]: row for row in result["rows"]}
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_a_study_with_answers_is_extended_from_its_own_interval(few_draws):
     result, rows = offers(answered())
@@ -168,6 +170,7 @@ def test_a_study_with_answers_is_extended_from_its_own_interval(few_draws):
     assert rows[BOTH_ORDERS]["then"] is None
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_an_unknown_price_is_said_and_is_no_zero(few_draws, monkeypatch):
     monkeypatch.setattr("extras.planning.next_money.judge_dollars", lambda *which: None)
@@ -185,6 +188,7 @@ def test_an_unknown_price_is_said_and_is_no_zero(few_draws, monkeypatch):
     assert summary_of(result) == "Nothing that 100 USD buys is known to narrow the interval."
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_dollars_of_judges_and_pounds_of_people_are_added_at_a_stated_rate_only(
     few_draws, monkeypatch

@@ -187,6 +187,7 @@ def test_nobody_is_deleted_before_they_are_paid(study, person):
     assert Annotator.objects.get(pk=person.pk).pseudonym == person.pseudonym
 
 
+@pytest.mark.nightly
 def test_a_person_is_found_in_every_study_of_the_owner(study, person):
     client = sign_in(study, "owner")
     second, foreign = make_study(), make_study()

@@ -215,6 +215,7 @@ def test_a_third_combination_of_export_filters_is_not_asked_for(row, prolific):
     assert [{one["filter_id"] for one in used} for used in there] == [{country}, {diet}]
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_of_the_export_loses_anything(fault, row, prolific, settings):
     arrive(prolific, row)

@@ -48,6 +48,7 @@ def loaded(study, tmp_path):
     return load
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
 def test_every_record_of_every_table_is_read_back(loaded, format):

@@ -141,6 +141,7 @@ def study(db):
     return study
 
 
+@pytest.mark.nightly
 def test_the_chapter_says_what_was_remarked(study):
     report = report_of(study)
     found = report["remarks"]
@@ -159,6 +160,7 @@ def test_the_chapter_says_what_was_remarked(study):
     assert "Wrong choices accept the other response more often than right ones" in page
 
 
+@pytest.mark.nightly
 def test_a_study_without_answers_or_truth_has_a_chapter(db):
     study = make_study()
     item = make_item(study=study, first_person="")

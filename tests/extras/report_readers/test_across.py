@@ -232,6 +232,7 @@ def test_studies_that_asked_the_same_are_one_group_and_each_other_stays_apart():
     assert "they differ in whether a tie can be chosen" in plan.not_pooled[1]
 
 
+@pytest.mark.nightly
 def test_a_data_set_has_one_table_with_everybody_overall_and_by_certainty():
     report = built(random_study(1, runs=RUNS, **SIZE))
 
@@ -266,6 +267,7 @@ def test_the_tables_of_somebody_else_are_not_replaced_by_those_across_studies(tm
         call_command("report", slugs[0], out=str(tmp_path / slugs[0]), bootstrap=100)
 
 
+@pytest.mark.nightly
 def test_of_several_studies_bands_are_adjusted_over_all_of_them():
     reports = [built(random_study(seed, runs=RUNS, **SIZE)) for seed in (1, 3)]
 

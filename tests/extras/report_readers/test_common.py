@@ -33,6 +33,7 @@ def test_several_data_sets_differ_by_the_analysis_of_variance_of_welch():
     assert found.mean.value == pytest.approx(np.mean([sample.mean() for sample in samples]))
 
 
+@pytest.mark.nightly
 def test_intervals_cover_the_mean_of_the_data_sets_and_tests_keep_their_level():
     rng, draws = np.random.default_rng(3), 2000
     effects, sds, sizes = (0.0, 0.3, -0.1), (1.0, 0.4, 2.0), (25, 12, 60)

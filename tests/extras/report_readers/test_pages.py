@@ -36,6 +36,7 @@ def addresses(report):
     return [reverse(name, args=args) for name in names]
 
 
+@pytest.mark.nightly
 def test_a_report_is_verified_from_its_page(finished):  # noqa: F811
     study, report = finished
     client = sign_in(study, "editor")

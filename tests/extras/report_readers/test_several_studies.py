@@ -120,6 +120,7 @@ def test_fewer_than_two_studies_are_refused(ada, chosen):
     assert not StudiesReport.objects.exists()
 
 
+@pytest.mark.nightly
 def test_studies_that_asked_different_things_are_not_pooled_and_the_page_says_why(ada, waves):
     Study.objects.filter(slug="main").update(certainty_threshold=70)
 

@@ -68,6 +68,7 @@ def test_a_link_opens_the_report_without_an_account(client, report, owner):
     assert link.opened == 1
 
 
+@pytest.mark.nightly
 def test_only_a_hash_of_the_key_is_stored_anywhere(report, owner):
     link, key = share_report(report_id=report.pk, user=owner, note="journal")
 

@@ -38,6 +38,7 @@ def report(written, tmp_path):
     return Study.objects.get(pk=study_id), tmp_path / "report.json"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "words", [["--", "{}"], ["--report={}"], ["verify={}"]], ids=["dashes", "option", "named"]
 )
@@ -93,6 +94,7 @@ def test_a_figure_that_was_edited_is_named(software, reason, report, capsys):
     assert "Some software versions also changed" not in said
 
 
+@pytest.mark.nightly
 def test_an_answer_that_was_changed_in_the_database_is_led_back_to_its_item(report):
     study, path = report
     rater = make_rater(study=study)

@@ -167,6 +167,7 @@ def test_without_a_judge_measured_features_alone_are_tested(run):
     assert shares["Age: 18–34"] == shares["people"]
 
 
+@pytest.mark.nightly
 @database
 def test_a_judge_proposes_on_one_half_and_applies_on_the_other(run, writer, llm):
     search = ask(run, writer)
@@ -244,6 +245,7 @@ def test_nothing_to_compare_is_said(run):
     assert "has no judgments yet" in search.message
 
 
+@pytest.mark.nightly
 @database
 def test_the_page_prices_first_and_filters_the_explorer(run, writer, llm, monkeypatch):
     client = sign_in(run.study)

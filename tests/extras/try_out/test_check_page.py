@@ -87,6 +87,7 @@ sys.exit(check(["labels.csv", "--json", "--out", "report.html"]))
 """
 
 
+@pytest.mark.nightly
 def test_the_program_of_the_page_needs_no_other_package_than_those_compiled_with_python(tmp_path):
     with tarfile.open(fileobj=io.BytesIO(program())) as tar:
         tar.extractall(tmp_path / "program", filter="data")

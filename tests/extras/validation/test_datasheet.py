@@ -202,6 +202,7 @@ def test_an_empty_study_has_a_page_on_which_nothing_was_measured():
     assert "Validation of a judge" in VALIDATION.html(report, date=date(2026, 1, 2), asked_on={})
 
 
+@pytest.mark.nightly
 def test_the_command_report_writes_the_page_of_the_judge_of_the_headline(tmp_path):
     study = make_study(slug="small")
     run = make_run(study=study)

@@ -79,6 +79,7 @@ def watched(run):
     return freeze(WatchWish(run=run, items=40, at_once=2))
 
 
+@pytest.mark.nightly
 def test_an_unchanged_judge_shows_nothing_and_its_answers_count_nowhere(run, watched, llm):  # noqa: F811
     look_and_wait(watched, inline=True)
     look_and_wait(watched, inline=True)
@@ -93,6 +94,7 @@ def test_an_unchanged_judge_shows_nothing_and_its_answers_count_nowhere(run, wat
     assert list(needs_of(watched.study)) == []
 
 
+@pytest.mark.nightly
 def test_a_judge_whose_answers_changed_has_moved_and_people_are_told_once(run, watched, llm):  # noqa: F811
     look_and_wait(watched, inline=True)
     llm.answer = moved
@@ -114,6 +116,7 @@ def test_a_judge_whose_answers_changed_has_moved_and_people_are_told_once(run, w
     assert list(needs_of(watched.study)) == []
 
 
+@pytest.mark.nightly
 def test_another_model_is_not_asked_and_a_new_version_is_a_move(run, watched, llm):  # noqa: F811
     look_and_wait(watched, inline=True)
     so_far = len(llm.requests)
@@ -136,6 +139,7 @@ def test_another_model_is_not_asked_and_a_new_version_is_a_move(run, watched, ll
     assert "The temperature was" in " ".join(watched.result["another"])
 
 
+@pytest.mark.nightly
 def test_new_items_and_annotators_are_compared(run, watched):
     look_and_wait(watched, inline=True)
     study = watched.study
@@ -156,6 +160,7 @@ def test_new_items_and_annotators_are_compared(run, watched):
     assert (numbers["people"], numbers["items"]) == ([], [])
 
 
+@pytest.mark.nightly
 def test_answers_of_people_that_were_changed_are_said_and_not_compared(run, watched):
     look_and_wait(watched, inline=True)
     Annotation.objects.filter(assignment__item__key="i0000").update(choice="tie", certainty=None)
@@ -168,6 +173,7 @@ def test_answers_of_people_that_were_changed_are_said_and_not_compared(run, watc
     assert "have been changed or taken out" in watched.result["sentences"][-1]
 
 
+@pytest.mark.nightly
 def test_a_judge_without_a_version_is_said(run, llm):  # noqa: F811
     Judgment.objects.update(model_snapshot="", fingerprint="")
     watched = freeze(WatchWish(run=run, items=20, at_once=1))
@@ -178,6 +184,7 @@ def test_a_judge_without_a_version_is_said(run, llm):  # noqa: F811
     assert "The server names no version of this model" in " ".join(watched.result["sentences"])
 
 
+@pytest.mark.nightly
 def test_changed_items_are_left_out_and_said(run, watched):
     look_and_wait(watched, inline=True)
     Item.objects.filter(key__in=("i0000", "i0001")).update(content_hash="f" * 64)
@@ -190,6 +197,7 @@ def test_changed_items_are_left_out_and_said(run, watched):
         begin_look(watched.pk)
 
 
+@pytest.mark.nightly
 def test_the_schedule_asks_the_baseline_and_looks_when_they_are_due(run, llm):  # noqa: F811
     run.study.extras = ["watching"]
     run.study.save()
@@ -227,6 +235,7 @@ def test_the_schedule_asks_the_baseline_and_looks_when_they_are_due(run, llm):  
     assert watched.looks.last() == last
 
 
+@pytest.mark.nightly
 def test_a_look_that_gets_no_answers_fails_and_the_next_one_continues_it(run, watched, llm):  # noqa: F811
     look_and_wait(watched, inline=True)
     llm.answer = lambda body, n: error(400)
@@ -253,6 +262,7 @@ def test_pressing_twice_asks_once_and_a_stopped_set_is_not_asked(run, watched):
     assert Look.objects.count() == 1
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_watched_is_refused_in_words(run):
     imported = judge_it(run.study, judge="file", is_imported=True)
     few = judge_it(make_certifiable(5), judge="few")
@@ -268,6 +278,7 @@ def test_what_cannot_be_watched_is_refused_in_words(run):
     assert not WatchedSet.objects.exists()
 
 
+@pytest.mark.nightly
 def test_owners_and_editors_get_an_e_mail(run, watched, llm, settings):  # noqa: F811
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     for role in ("owner", "viewer"):
@@ -288,6 +299,7 @@ def test_owners_and_editors_get_an_e_mail(run, watched, llm, settings):  # noqa:
     assert f"/watched-sets/{watched.public_id}/" in message.body
 
 
+@pytest.mark.nightly
 def test_the_commands_freeze_look_and_exit_with_the_result(run, llm, capsys):  # noqa: F811
     study = run.study.slug
     freeze_it = ("recheck", f"--study={study}", "--freeze=judge", "--items=30", "--rounds=2")

@@ -84,6 +84,7 @@ def test_a_form_with_a_fault_is_shown_again(run, client, changes, words):
     assert not WatchedSet.objects.exists()
 
 
+@pytest.mark.nightly
 def test_the_page_shows_what_moved_and_its_buttons_work(run, client, llm):  # noqa: F811
     wanted = wish(run, at_once="4")
     seen = seen_in(client.post(address(run, "list"), wanted).content.decode())

@@ -143,6 +143,7 @@ def asked(small, judge, llm):  # noqa: F811
 
 
 class TestAskedAgain:
+    @pytest.mark.nightly
     def test_the_anchors_are_the_same_requests_again_and_count_nowhere(self, small, asked, llm):  # noqa: F811
         run, passport = asked
         first = sorted(json.dumps([body["messages"], body["seed"]]) for body in llm.requests)
@@ -155,6 +156,7 @@ class TestAskedAgain:
         run.refresh_from_db()
         assert (run.state, run_progress(run).total) == ("done", 40)
 
+    @pytest.mark.nightly
     def test_a_model_that_was_replaced_is_not_trusted(self, small, asked, llm):  # noqa: F811
         _, passport = asked
 
@@ -169,6 +171,7 @@ class TestAskedAgain:
         assert result.trust == "NOT TRUSTED"
         assert "“mock-2025-01-01”" in result.moved[0]
 
+    @pytest.mark.nightly
     def test_every_recheck_adds_a_round_to_the_evidence(self, small, asked, llm):  # noqa: F811
         _, passport = asked
 
@@ -204,6 +207,7 @@ class TestAskedAgain:
             ask_again(run, [])
 
 
+@pytest.mark.nightly
 def test_samples_and_orders_are_asked_again_as_often(engine, llm):  # noqa: F811
     llm.answer = reply
     few = make_certifiable(5)

@@ -33,6 +33,7 @@ def test_every_example_gives_what_it_shows(module):
     assert result.failed == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("chances", [(0.0, 0.3), (0.5, 0.5), (0.05, 0.9), (1.0, 0.2)])
 @pytest.mark.parametrize("evidence", [rise, shift])
 def test_the_expected_evidence_of_an_unchanged_mean_is_at_most_1(chances, evidence):
@@ -104,6 +105,7 @@ def test_new_items_like_the_earlier_ones_give_evidence_of_1_on_average(test, bef
     assert np.std(evidence) > 0.01
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name", ["nothing moved", "judge moved by 0.2", "judge and items moved by 0.2"]
 )

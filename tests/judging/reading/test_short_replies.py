@@ -279,6 +279,7 @@ def test_reading_four_times_as_much_takes_less_than_eight_times_as_long(unit):
     assert cpu(lambda: read_all(16_000)) < 8 * max(cpu(lambda: read_all(4_000)), 0.02)
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize(
     "unit",

@@ -42,6 +42,7 @@ WRAPPERS = ["{}", "<answer>{}</answer>", "<|begin_of_solution|>\n{}\n<|end_of_so
 WRAPPERS += ["<|START_RESPONSE|>{}<|END_RESPONSE|>", "\n\n{}</s>", "{}<|im_end|>"]
 
 
+@pytest.mark.sampled(keep=20)
 @pytest.mark.parametrize(("opens", "closes"), PAIRS, ids=map("".join, PAIRS))
 def test_no_verdict_is_read_in_a_thought_and_each_one_behind_it(opens, closes):
     nests = "channel" not in opens and "unused" not in opens

@@ -295,6 +295,7 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
 ]
 
 
+@pytest.mark.nightly
 def test_it_finds_nothing_in_a_healthy_installation(lived_in):
     assert found() == {}
     assert "checks passed" in doctor()
@@ -319,6 +320,7 @@ def test_a_report_of_an_earlier_version_passes_and_a_changed_one_does_not(lived_
     assert set(found()) == {"reports"}
 
 
+@pytest.mark.nightly
 @pytest.mark.sampled(keep=4)
 @pytest.mark.parametrize(
     ("plant", "names", "is_derived"), PLANTED, ids=[plant.__name__ for plant, *_ in PLANTED]

@@ -207,6 +207,7 @@ def test_bad_options_are_refused_in_words(tmp_path, args, message):
         )
 
 
+@pytest.mark.nightly
 def test_other_options_need_studies_of_their_own(tmp_path, engine, llm):
     llm.answer = lambda body, number: completion("A]] [[80]]")
     models = models_file(tmp_path, llm.url)
