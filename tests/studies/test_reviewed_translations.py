@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 
 from studies.services import translations
 from studies.services.translations import mark_reviewed, texts_hash, unreviewed_language
+from tests.analysis.builders import judge_item, make_run
 from tests.analysis.partial import report_of
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_items, make_study, sign_in
@@ -156,3 +157,11 @@ def test_the_report_names_a_language_that_nobody_reviewed(study, researcher):
     assert "unreviewed_translation" not in after["study"]
     assert before["inputs"]["hash"] == after["inputs"]["hash"]
     assert before["inputs"]["record_hash"] != after["inputs"]["record_hash"]
+
+
+@pytest.mark.parametrize(("language", "unreviewed"), [("it", "it"), ("en", None)])
+def test_the_report_names_it_too_if_only_judges_were_asked_in_it(study, language, unreviewed):
+    run = make_run(study=study, parameters={"model": "m", "prompt_language": language})
+    judge_item(run, study.all_items.get(), "r1", 60)
+
+    assert report_of(study)["study"].get("unreviewed_translation") == unreviewed
