@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 
 from studies.services import translations
 from studies.services.translations import mark_reviewed, texts_hash, unreviewed_language
@@ -12,6 +13,7 @@ from tests.analysis.builders import judge_item, make_run
 from tests.analysis.partial import report_of
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_items, make_study, sign_in
+from tests.judging.conftest import make_judge
 
 pytestmark = pytest.mark.django_db
 UNREVIEWED = '<option value="it" selected>Italiano (translation not reviewed)</option>'
@@ -27,6 +29,23 @@ def study():
     study = make_study(language="it")
     make_items(study, 1)
     return study
+
+
+def test_ready_made_texts_and_prompts_are_named_unreviewed_until_the_press(study):
+    client = sign_in(study)
+    make_judge(name="one", base_url="http://127.0.0.1:9/v1")
+    texts, judging = (reverse(name, args=[study.slug]) for name in ("people:texts", "judging:new"))
+    choice = "Italian (translation not reviewed), as in the study"
+    assert "nobody has reviewed them" in client.get(texts).text
+    assert choice in client.get(judging).text
+
+    press(client, study)
+
+    assert "nobody has reviewed them" not in client.get(texts).text
+    page = client.get(judging).text
+    assert choice not in page
+    assert "Italian, as in the study" in page
+    assert "Polish (translation not reviewed)" in page
 
 
 def press(client, study):
