@@ -56,6 +56,7 @@ from studies.pages.workbench import (
 from studies.prompts import base_of, language_name
 from studies.selectors import get_study
 from studies.services.settings import FROZEN_FIELDS, save_settings
+from studies.services.translations import unreviewed_language
 from studies.texts.markdown import render_markdown
 
 _FACTS = ("researchers", "contact", "storage", "ethics")
@@ -135,6 +136,7 @@ def texts(request: HttpRequest, slug: str) -> HttpResponse:
         "ready_in": language_name(ready_language(study)),
         "study_language": language_name(study.language),
         "is_foreign": ready_language(study) != base_of(study.language),
+        "is_unreviewed": bool(unreviewed_language(study)),
     }
     status = REFUSED if fault else 200
     return render(request, "annotation/researcher/setup/texts.html", context, status=status)

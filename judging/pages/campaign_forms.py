@@ -20,6 +20,7 @@ from judging.runs.spec import asks_something
 from studies.models import Study
 from studies.personas import NAMED_SETS, known_keys, meant_by
 from studies.prompts import base_of, is_prompt_language, language_name, prompt_languages
+from studies.services.translations import marked
 
 ORDER_WORDS = {
     "both": "Both orders: sends each question twice, which shows whether a judge prefers a side",
@@ -102,10 +103,9 @@ def features_for(study: Study, keys: set[str]) -> list[tuple[str, str]]:
 
 def languages_for(study: Study) -> list[tuple[str, str]]:
     """The languages of prompts, that of the study first; none is chosen if it has no prompts."""
-    own, named = language_name(study.language), prompt_languages()
-    first = f"{own}, as in the study" if is_prompt_language(study.language) else "Choose a language"
-    others = [each for each in named if each != base_of(study.language)]
-    return [("", first), *((each, language_name(each)) for each in others)]
+    names = dict(marked(study, ((code, language_name(code)) for code in prompt_languages())))
+    own = names.pop(base_of(study.language), "")
+    return [("", f"{own}, as in the study" if own else "Choose a language"), *names.items()]
 
 
 def words_of(judge: Judge) -> str:

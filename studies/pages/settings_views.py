@@ -34,7 +34,7 @@ from studies.services.settings import (
     save_settings,
 )
 from studies.services.studies import create_study
-from studies.services.translations import REVIEWED, mark_reviewed, reviews, texts_hash
+from studies.services.translations import REVIEWED, mark_reviewed, marked, reviews, texts_hash
 from studies.texts.languages import language_of_texts
 from studies.texts.markdown import as_lines, from_lines
 
@@ -80,7 +80,6 @@ TRANSLATED = (
     ("pt", "Português"),
     ("zh-hans", "中文(简体)"),
 )
-_UNREVIEWED = "{name} (translation not reviewed)"
 _LABELS = {
     "slug": "Short name",
     "perspective": "Annotators answer",
@@ -336,11 +335,7 @@ def _field_of(name: str) -> str:
 
 def _languages(study: Study) -> list[tuple[str, str]]:
     """The languages of the annotators' pages, and the study's own if it is another."""
-    reviewed = REVIEWED | reviews(study).keys()
-    known = [
-        (code, name if code in reviewed else _UNREVIEWED.format(name=name))
-        for code, name in TRANSLATED
-    ]
+    known = marked(study, TRANSLATED)
     own = study.language
     return known if own in dict(known) else [*known, (own, own)]
 

@@ -1,5 +1,6 @@
 """Whether somebody reviewed the translation that participants and judges of a study read."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from django.conf import settings
@@ -49,6 +50,15 @@ def reviews(study: Study) -> dict[str, StudyLog]:
     rows = study.log.filter(event=TRANSLATION_REVIEWED).select_related("user").order_by("pk")
     last = {row.detail["language"]: row for row in rows}
     return {name: row for name, row in last.items() if row.detail["texts"] == texts_hash(name)}
+
+
+def marked(study: Study, languages: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Codes and names of languages for a choice; names say where nobody reviewed the texts."""
+    reviewed = REVIEWED | reviews(study).keys()
+    return [
+        (code, name if code in reviewed else f"{name} (translation not reviewed)")
+        for code, name in languages
+    ]
 
 
 def unreviewed_language(study: Study) -> str:

@@ -237,6 +237,14 @@ def test_nothing_is_wrong_with_a_file_of_texts(folder, language):
     assert not faults, "\n".join([language, *faults])
 
 
+def test_nothing_is_wrong_with_the_words_of_lessons():
+    words = tomllib.loads((ROOT / "extras/improving/words.toml").read_text("utf-8"))
+
+    assert words.keys() == set(LANGUAGES)
+    faults = {code: faults_of_texts(own, words["en"]) for code, own in words.items()}
+    assert [code for code, found in faults.items() if code != "en" and found] == []
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_ready_made_practice_items_are_translated(language):
     english, own = (

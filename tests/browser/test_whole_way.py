@@ -1,7 +1,6 @@
 """The way through a study under difficulties: keys alone, bad input, scripts, slow networks."""
 
 import gzip
-import re
 
 import pytest
 from playwright.sync_api import Response, expect
@@ -198,43 +197,6 @@ def test_a_study_from_right_to_left_is_a_mirror_image(open_page, live_server, si
     page.click("#submit")
     page.wait_for_url("**/task/2/")
     assert Annotation.objects.get().certainty == 1
-
-
-@pytest.mark.nightly
-def test_a_german_study_speaks_german_from_the_link_to_the_code(open_page, live_server):
-    study = make_everyday_study(items=1, language="de", title="Alltagsfragen")
-    page = open_page(viewport=PHONE, locale="fr-FR")
-    seen = []
-
-    enter(page, study)
-    seen.append(page.inner_text("body"))
-    page.click("#consent-yes")
-    page.wait_for_url("**/instructions/")
-    seen.append(page.inner_text("main"))
-    page.click("#submit")
-    page.wait_for_url("**/task/1/")
-    page.click("#submit")
-    page.wait_for_selector(".error-summary")
-    assert page.title().startswith("Fehler: ")
-    page.check("#choice-a")
-    page.fill("#certainty", "72")
-    expect(page.locator("[data-band-spoken]")).to_have_text("72, Sicher")
-    seen.append(page.inner_text(".choices legend"))
-    page.click("#submit")
-    page.wait_for_url("**/feedback/")
-    page.click("#submit")
-    page.wait_for_url("**/done/")
-    seen.append(page.inner_text("main"))
-
-    text = " ".join(seen)
-    for words in (
-        "Möchten Sie teilnehmen?",
-        "So geht es",
-        "Welche Antwort würde diese Person bevorzugen?",
-        "Sie sind fertig. Vielen Dank.",
-    ):
-        assert words in text
-    assert re.findall(r"\b(?:the|and|your|with|you)\b", text) == []
 
 
 @pytest.mark.nightly

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 
 from studies.services import translations
 from studies.services.translations import mark_reviewed, texts_hash, unreviewed_language
+from tests.analysis.builders import judge_item, make_run
 from tests.analysis.partial import report_of
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_items, make_study, sign_in
+from tests.judging.conftest import make_judge
 
 pytestmark = pytest.mark.django_db
 UNREVIEWED = '<option value="it" selected>Italiano (translation not reviewed)</option>'
@@ -26,6 +29,23 @@ def study():
     study = make_study(language="it")
     make_items(study, 1)
     return study
+
+
+def test_ready_made_texts_and_prompts_are_named_unreviewed_until_the_press(study):
+    client = sign_in(study)
+    make_judge(name="one", base_url="http://127.0.0.1:9/v1")
+    texts, judging = (reverse(name, args=[study.slug]) for name in ("people:texts", "judging:new"))
+    choice = "Italian (translation not reviewed), as in the study"
+    assert "nobody has reviewed them" in client.get(texts).text
+    assert choice in client.get(judging).text
+
+    press(client, study)
+
+    assert "nobody has reviewed them" not in client.get(texts).text
+    page = client.get(judging).text
+    assert choice not in page
+    assert "Italian, as in the study" in page
+    assert "Polish (translation not reviewed)" in page
 
 
 def press(client, study):
@@ -156,3 +176,11 @@ def test_the_report_names_a_language_that_nobody_reviewed(study, researcher):
     assert "unreviewed_translation" not in after["study"]
     assert before["inputs"]["hash"] == after["inputs"]["hash"]
     assert before["inputs"]["record_hash"] != after["inputs"]["record_hash"]
+
+
+@pytest.mark.parametrize(("language", "unreviewed"), [("it", "it"), ("en", None)])
+def test_the_report_names_it_too_if_only_judges_were_asked_in_it(study, language, unreviewed):
+    run = make_run(study=study, parameters={"model": "m", "prompt_language": language})
+    judge_item(run, study.all_items.get(), "r1", 60)
+
+    assert report_of(study)["study"].get("unreviewed_translation") == unreviewed
