@@ -13,8 +13,6 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from studies.extra import Kind
 
 if TYPE_CHECKING:  # Readers of files reach neither Django nor a model.
-    from django.http import HttpRequest, HttpResponseBase
-
     from studies.file_storage.storage import Stored
     from studies.models import Study
 
@@ -65,12 +63,6 @@ class ShownMedia:
     address: Callable[[str], str] | None = None
 
 
-def _no_file(request: "HttpRequest", study: "Study", sha256: str) -> "HttpResponseBase":
-    from django.http import Http404
-
-    raise Http404
-
-
 @dataclass(frozen=True, kw_only=True)
 class MediaKeeper:
     """What an extra does with these files; by default, for an installation without any."""
@@ -100,8 +92,9 @@ class MediaKeeper:
     of_films: str = ""
     # Safe in templates.
     html: Callable[[ShownMedia], str] = lambda shown: ""
-    # A file of the study with this checksum; who may see it was checked before.
-    send: "Callable[[HttpRequest, Study, str], HttpResponseBase]" = _no_file
+    # The response to a request for the file of a study with this checksum; who may see it was
+    # checked before.
+    send: "Callable[[Any, Study, str], Any] | None" = None
 
 
 _KEEPERS: Kind[MediaKeeper] = Kind("files", "media")

@@ -170,10 +170,11 @@ def item(request: HttpRequest, expert_id: str, position: int) -> HttpResponse:
 def media(request: HttpRequest, expert_id: str, sha256: str) -> HttpResponseBase:
     """Send a picture, sound or film of the expert's items."""
     expert = _expert(request, expert_id)
-    rows = expert.decisions.select_related("item")
-    if not any(sha256 in sums_of(row.item.shown_media) for row in rows):
+    rows, send = expert.decisions.select_related("item"), keeper().send
+    if send is None or not any(sha256 in sums_of(row.item.shown_media) for row in rows):
         raise Http404("None of the expert's items shows this file.")
-    return keeper().send(request, expert.study, sha256)
+    response: HttpResponseBase = send(request, expert.study, sha256)
+    return response
 
 
 @require_POST

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import fits_and_reads_well
+from tests.browser.conftest import fits_and_reads_well, until
+from tests.studies.media_files import picture, sound
 from thirdperson.check.command import check
 
 pytestmark = pytest.mark.browser
@@ -115,6 +116,35 @@ def test_a_file_of_marks_goes_on_elsewhere_and_a_foreign_one_does_not(marking_pa
     expect(page.locator("#work")).to_be_hidden()
     page.set_input_files("#earlier", own)
     expect(page.locator("#progress")).to_contain_text("2 of 24 marked")
+
+
+def test_pictures_and_sounds_next_to_the_table_are_shown_without_their_names(open_page, tmp_path):
+    for name, data in (("red.png", picture()), ("blue.png", picture(color="blue"))):
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "question.wav").write_bytes(sound())
+    (tmp_path / "in").mkdir()
+    rows = (
+        "item,question,response_a,response_b,judge\nq1,{0}question.wav,{0}red.png,{0}blue.png,A\n"
+    )
+    page = open_page(viewport=PHONE)
+
+    for folder, beside in ((tmp_path, ""), (tmp_path / "in", "../")):
+        table = folder / "items.csv"
+        table.write_text(rows.format(beside))
+        assert check(["--mark", str(folder / "mark.html"), str(table), "--labels", "A,B"]) == 0
+        page.goto((folder / "mark.html").as_uri())
+        begin(page, "Ann")
+        is_shown = folder == tmp_path  # Nothing outside the table's folder is read.
+        expect(page.locator("#choices img")).to_have_count(2 if is_shown else 0)
+        expect(page.locator("#fields audio")).to_have_count(1 if is_shown else 0)
+        if is_shown:
+            until(page, "[...document.images].every((each) => each.naturalWidth === 64)")
+            until(page, "document.querySelector('audio').duration > 0.4")
+            names = ["1. This response", "2. This response"]
+            assert page.locator("#choices button").all_inner_texts() == names
+            fits_and_reads_well(page)
+            page.keyboard.press("2")
+            expect(page.locator("#done-title")).to_be_focused()
 
 
 def test_labels_that_are_no_responses_are_the_buttons(open_page, tmp_path):

@@ -11,6 +11,7 @@ from typing import Any
 
 from analysis.report.words import number_of
 from studies.importers.columns.mapping import plain_name
+from studies.media import CAPTIONS, ENDINGS
 from thirdperson.check.columns import CheckedRows, Columns, columns_of
 from thirdperson.check.dataset import spellings_of, tied_labels
 from thirdperson.check.labels import BadTable, LabelTable, listed, same_label
@@ -21,6 +22,11 @@ _MOST_LABELS = 9  # one key each
 # Labels that choose one of two responses, and how the columns of these are called.
 _SIDES = {"a": 0, "b": 1, "1": 0, "2": 1, "r1": 0, "r2": 1}
 _RESPONSES = ("response_", "output_", "answer_", "completion_", "text_", "response", "r")
+# Files that a page can show, by the endings of their names, and the bytes that it may hold of them.
+_SHOWN = {ending: kind for kind, ending in ENDINGS.items() if kind != CAPTIONS}
+_SHOWN["jpeg"] = "image/jpeg"
+_MOST_BYTES = 50 * 1024**2
+_LONGEST_NAME = 300
 
 
 def write_page(options: Namespace) -> str:
@@ -37,6 +43,7 @@ def write_page(options: Namespace) -> str:
     data = _data(rows, columns, labels, options)
     if not data["items"]:
         raise BadTable(f"{options.name} has no items to mark.")
+    data["files"] = _files(data["items"], options.files[0].parent)
     options.mark.write_text(_page(data, options.title or options.files[0].stem), "utf-8")
     words = listed([*data["labels"], *(tie["value"] for tie in data["ties"])])
     judges = labels.raters(is_judge=True)
@@ -47,6 +54,32 @@ def write_page(options: Namespace) -> str:
         f"Then: thirdperson check {listed([str(file) for file in options.files])} marks-NAME.csv "
         f"--on {columns.item}\n"
     )
+
+
+def _files(items: Sequence[Mapping[str, Any]], folder: Path) -> dict[str, str]:
+    """The pictures, sounds and films that cells name, as data, by these names.
+
+    Only files in the folder of the table: a table from somebody else can show no other file.
+    """
+    names = {value for item in items for _, value in item["fields"]}
+    names |= {value for item in items for value in item["sides"]}
+    files: dict[str, str] = {}
+    size = 0
+    for name in sorted(names):
+        kind = _SHOWN.get(name.rpartition(".")[2].casefold())
+        if kind is None or len(name) > _LONGEST_NAME:
+            continue
+        path = (folder / name).resolve()
+        if not (path.is_relative_to(folder.resolve()) and path.is_file()):
+            continue
+        size += path.stat().st_size
+        if size > _MOST_BYTES:
+            raise BadTable(
+                f"--mark: the pictures, sounds and films that the table names have over "
+                f"{_MOST_BYTES // 2**20} MB, which one page cannot hold. Split the table."
+            )
+        files[name] = f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    return files
 
 
 def _page(data: Mapping[str, Any], title: str) -> str:

@@ -78,23 +78,30 @@ function show() {
   const item = data.items[order[place]];
   at("item").textContent = `Item ${place + 1} of ${order.length}`;
   at("fields").replaceChildren(
-    ...item.fields.flatMap(([title, text]) => [element("dt", title), element("dd", text)]),
+    ...item.fields.flatMap(([title, text]) => {
+      const shown = element("dd", data.files[text] ? "" : text);
+      if (data.files[text]) shown.append(player(text, title));
+      return [element("dt", title), shown];
+    }),
   );
   const labels = [...data.labels.keys()];
   // The sides of two responses are drawn anew for each item and person.
   if (data.sides.length && drawn(data.set + item.id + name) < 0.5) labels.reverse();
   at("choices").replaceChildren(
-    ...labels.map((label, number) => {
+    ...labels.flatMap((label, number) => {
       const text = data.sides.length ? item.sides[label] : data.labels[label];
-      const button = element("button", `${number + 1}. ${text}`);
+      const isFile = data.sides.length && data.files[text];
+      // The name of a file could say whose response it is.
+      const button = element("button", `${number + 1}. ${isFile ? "This response" : text}`);
       button.type = "button";
       button.setAttribute("aria-pressed", String(marks.get(item.id) === label));
       button.addEventListener("click", () => mark(item.id, label));
-      return button;
+      return isFile ? [player(text, `Response ${number + 1}`), button] : [button];
     }),
   );
   for (const tie of data.ties) {
-    const button = element("button", `${at("choices").children.length + 1}. ${tie.text}`);
+    const number = at("choices").querySelectorAll("button").length + 1;
+    const button = element("button", `${number}. ${tie.text}`);
     button.type = "button";
     button.setAttribute("aria-pressed", String(marks.get(item.id) === tie.label));
     button.addEventListener("click", () => mark(item.id, tie.label));
@@ -102,6 +109,20 @@ function show() {
   }
   at("back").disabled = place === 0;
   at("item").focus();
+}
+
+// A picture, sound or film of the table, which is in this page.
+function player(name, words) {
+  const file = data.files[name];
+  const tag = { i: "img", a: "audio", v: "video" }[file[5]];
+  const node = document.createElement(tag);
+  if (tag === "img") node.alt = words;
+  else {
+    node.controls = true;
+    node.setAttribute("aria-label", words);
+  }
+  node.src = file;
+  return node;
 }
 
 function element(tag, text) {
