@@ -73,7 +73,9 @@ def usual_settings(study: Study) -> list[str]:
 def wordings_of(study: Study) -> list[tuple[str, str]]:
     """The words of the settings, and the versions of the study's own wordings."""
     own = study.prompt_templates.defer("exact_texts").order_by("name", "version")
-    words = [(each.reference, f"{each}, for the setting “{each.setting}”") for each in own]
+    words = [
+        (wording.reference, f"{wording}, for the setting “{wording.setting}”") for wording in own
+    ]
     return [(OWN_WORDS, "The words of the setting"), *words]
 
 
@@ -104,8 +106,8 @@ def languages_for(study: Study) -> list[tuple[str, str]]:
     """The languages of prompts, that of the study first; none is chosen if it has no prompts."""
     own, named = language_name(study.language), prompt_languages()
     first = f"{own}, as in the study" if is_prompt_language(study.language) else "Choose a language"
-    others = [each for each in named if each != base_of(study.language)]
-    return [("", first), *((each, language_name(each)) for each in others)]
+    others = [language for language in named if language != base_of(study.language)]
+    return [("", first), *((language, language_name(language)) for language in others)]
 
 
 def words_of(judge: Judge) -> str:

@@ -99,15 +99,15 @@ def look_up_unlisted(study: Study, client: ProlificClient, refresh: Refresh) -> 
     recent = ProlificIdentity.objects.filter(
         annotator__study=study, annotator__created_at__gt=now - _LOOKED_FOR
     )
-    found = 0
+    changed = 0
     for identity in recent:
         if identity.annotator_id in confirmed and identity.unknown_since is not None:
             confirm(annotator_id=identity.annotator_id)
         unlisted = [session for session in identity.session_ids if session not in known]
         is_unclear = bool(identity.session_ids) and identity.annotator_id not in confirmed
         if (unlisted or is_unclear) and is_due(identity, now):
-            found += _look(identity, client, refresh, unlisted)
-    return found
+            changed += _look(identity, client, refresh, unlisted)
+    return changed
 
 
 def is_due(identity: ProlificIdentity, now: dt.datetime) -> bool:
@@ -123,14 +123,14 @@ def _look(
     identity: ProlificIdentity, client: ProlificClient, refresh: Refresh, sessions: list[str]
 ) -> int:
     """Look up an annotator's sessions; one who is not found is in doubt from then on."""
-    found = sum(refresh(session, client=client) for session in sessions)
+    changed = sum(refresh(session, client=client) for session in sessions)
     person = ProlificIdentity.objects.filter(pk=identity.pk)
     if ProlificSubmission.objects.filter(annotator=identity.annotator_id).exists():
         # A further session of a known annotator.
         person.update(looked_at=clock.now(), looks=identity.looks + 1)
     else:
         doubt(annotator_id=identity.annotator_id)
-    return found
+    return changed
 
 
 def is_confirmed(annotator: Annotator, refresh: Refresh) -> bool:
