@@ -143,8 +143,8 @@ def invitation(request: HttpRequest) -> HttpResponse:
     The secret is in the query because the access log stores only paths.
     """
     secret = request.GET.get("secret", "")
-    found = team.invitation_of(secret)
-    if found is None:
+    invited = team.invitation_of(secret)
+    if invited is None:
         return render(request, "studies/invitation_gone.html", status=_GONE)
     form = None
     if not request.user.is_authenticated:
@@ -161,7 +161,7 @@ def invitation(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"You are a member of “{study.title}” now.")
         return redirect("studies:detail", study.slug)
     context = {
-        "invitation": found,
+        "invitation": invited,
         "form": form,
         "next": urlencode({"next": request.get_full_path()}),
     }
