@@ -21,7 +21,6 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from studies.errors import StudyError
-from studies.pages.accounts.client_address import client_address
 from studies.pages.accounts.forms import (
     AccountForm,
     ChangePasswordForm,
@@ -30,6 +29,7 @@ from studies.pages.accounts.forms import (
 )
 from studies.pages.accounts.password_reset import ask_for_reset
 from studies.pages.responses import REFUSED
+from studies.pages.signed_in import client_address
 from studies.pages.workbench import SIGN_IN_LINKS
 from studies.services.accounts import first_account, team
 
