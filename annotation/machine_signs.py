@@ -127,14 +127,14 @@ def read_signals(text: str) -> dict[str, int] | None:
     if not text or len(text) > _LONGEST:
         return None
     try:
-        given: Any = json.loads(text)
+        counts: Any = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(given, dict):
+    if not isinstance(counts, dict):
         return None
     known: dict[str, int] = {}
     for name in COUNTED:
-        value = given.get(name)
+        value = counts.get(name)
         if type(value) is not int or not 0 <= value <= _MOST:
             return None
         known[name] = value
@@ -151,12 +151,12 @@ def signs_of(
 
     `rules` are other flags of the annotator, `checks` the signals of their attention checks.
     """
-    found = [
+    signs = [
         *_of_any_answer(answers, list(checks)),
         *(_of_habits(answers) if len(answers) >= FEWEST else ()),
         *(MachineSign(sign) for rule, sign in _OF_RULES.items() if rule in rules),
     ]
-    return sorted(found, key=lambda sign: -sign.points)
+    return sorted(signs, key=lambda sign: -sign.points)
 
 
 def _of_any_answer(
@@ -189,18 +189,20 @@ def _of_habits(answers: Sequence[SignedAnswer]) -> Iterator[MachineSign]:
 
 
 def _of_counts(measured: Sequence[dict[str, int]]) -> Iterator[MachineSign]:
-    with_mouse = [each for each in measured if each["presses"]]
+    with_mouse = [answer for answer in measured if answer["presses"]]
     shares = {
-        "copied": (_share(each["copies"] > 0 for each in measured), _OFTEN_COPIED),
-        "away": (_share(each["away_ms"] >= _AWAY_MS for each in measured), _HABIT),
-        "pasted": (_share(each["pastes"] > 0 for each in measured), _HABIT),
-        "scripted": (_share(each["scripted"] > 0 for each in measured), _HABIT),
-        "untouched": (_share(not _is_touched(each) for each in measured), _NEARLY_ALL),
-        "impossible": (_share(each.get("impossible", 0) for each in measured), _HABIT),
+        "copied": (_share(answer["copies"] > 0 for answer in measured), _OFTEN_COPIED),
+        "away": (_share(answer["away_ms"] >= _AWAY_MS for answer in measured), _HABIT),
+        "pasted": (_share(answer["pastes"] > 0 for answer in measured), _HABIT),
+        "scripted": (_share(answer["scripted"] > 0 for answer in measured), _HABIT),
+        "untouched": (_share(not _is_touched(answer) for answer in measured), _NEARLY_ALL),
+        "impossible": (_share(answer.get("impossible", 0) for answer in measured), _HABIT),
     }
     if len(with_mouse) >= FEWEST:
         shares["jumps"] = (
-            _share(each["moves"] <= _MOVES_PER_PRESS * each["presses"] for each in with_mouse),
+            _share(
+                answer["moves"] <= _MOVES_PER_PRESS * answer["presses"] for answer in with_mouse
+            ),
             _NEARLY_ALL,
         )
     for name, (share, least) in shares.items():
@@ -232,6 +234,6 @@ def slope_of_time(words: Sequence[int], milliseconds: Sequence[int]) -> tuple[fl
     return round(slope, 9), round(slope + NormalDist().inv_cdf(0.95) * error, 9)
 
 
-def _share(found: Iterable[float]) -> float:
-    each = list(found)
-    return sum(each) / len(each) if each else 0.0
+def _share(values: Iterable[float]) -> float:
+    shares = list(values)
+    return sum(shares) / len(shares) if shares else 0.0

@@ -220,13 +220,13 @@ def quality_of(
     Answers of annotators who withdrew are ignored, and with `among` all but these. Five queries;
     memory grows with `people`, so a large study can be processed in parts.
     """
-    shown = Annotator.objects.filter(study=study)
+    people_shown = Annotator.objects.filter(study=study)
     if people is not None:
-        shown = shown.filter(pk__in=people)
-    others = _others(study, shown)
+        people_shown = people_shown.filter(pk__in=people)
+    others = _others(study, people_shown)
     rows = (
         (Annotation.objects if among is None else among)
-        .filter(assignment__annotator__in=shown)
+        .filter(assignment__annotator__in=people_shown)
         .exclude(standing=Annotation.Standing.WITHDRAWN)
         .order_by("assignment__annotator", "assignment__position")
         .values_list(
@@ -270,11 +270,11 @@ def _others(study: Study, shown: QuerySet[Annotator]) -> _Others:
     )
     # Not with an iterator: for its cursor, PostgreSQL optimises for the first rows and scans all
     # items of the study to find those of a page.
-    given = {item: tuple(counts) for item, *counts in counted}
+    choices_of = {item: tuple(counts) for item, *counts in counted}
     shared = AnnotatorEvent.objects.filter(annotator__in=shown, event=AnnotatorEvent.SAME_BROWSER)
     same_browser = Counter(shared.order_by().values_list("annotator", flat=True))
     words = _words(study, items)
-    return _Others(words, given, study.measures_signs, same_browser)
+    return _Others(words, choices_of, study.measures_signs, same_browser)
 
 
 def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
@@ -293,7 +293,7 @@ def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
     if study.shows_whole_sets:
         sets = Item.objects.filter(study=study, pk__in=items).exclude(option_set={})
         for pk, others in sets.values_list("pk", "option_set__others").iterator():
-            words[pk] += sum(len(each["text"].split()) for each in others)
+            words[pk] += sum(len(response["text"].split()) for response in others)
     return words
 
 
@@ -306,11 +306,11 @@ def _agreement(rows: Sequence[_AnswerRow], others: _Others) -> RaterAgreement:
         for row in rows
     ]
     nobody = (0,) * len(_CHOICES)
-    given = {
+    others_choices = {
         row.item: dict(zip(_CHOICES, others.given.get(row.item, nobody), strict=True))
         for row in rows
     }
-    return agreement(own, given)
+    return agreement(own, others_choices)
 
 
 def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
@@ -372,12 +372,12 @@ def _signs(
         )
         for row in here
     ]
-    found = signs_of(
+    signs = signs_of(
         answers,
         rules={flag.rule for flag in flags},
         checks=[row.signals for row in checks],
     )
-    return tuple(found)
+    return tuple(signs)
 
 
 def _time_flags(figures: Quality, timed: int, both: int) -> Iterable[Flag]:
@@ -462,8 +462,8 @@ def _was_hidden(row: _AnswerRow) -> bool:
     return active < QUIET_SECONDS * 1000 and elapsed - active >= HIDDEN_SECONDS * 1000
 
 
-def _share(found: Iterable[bool]) -> float | None:
-    each = list(found)
+def _share(values: Iterable[bool]) -> float | None:
+    each = list(values)
     return sum(each) / len(each) if each else None
 
 

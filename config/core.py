@@ -65,7 +65,7 @@ CORE = Extra(
     events=(
         Placed("annotation.prolific.launch.publication:follow_state", at="state"),
         Placed("annotation.services.capacity:quota_in_step", at="seats"),
-        Placed("annotation.services.preset_quota:balance_groups", at="created"),
+        Placed("annotation.services.capacity:balance_groups", at="created"),
     ),
     probes=("judging.bias.probe_choices:OWN",),
     protocols=("judging.protocols.usual:OWN",),

@@ -91,8 +91,8 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
 def percentage(value: str) -> Decimal:
     """“42.8” percent as a share."""
     with contextlib.suppress(InvalidOperation):
-        if 0 <= (found := Decimal(value)) <= 100:
-            return found / 100
+        if 0 <= (percent := Decimal(value)) <= 100:
+            return percent / 100
     raise ValueError(f"must be a number of percent from 0 to 100, not “{value}”.")
 
 
@@ -197,17 +197,17 @@ def mail_server(value: str) -> dict[str, Any]:
     scheme, _, rest = value.partition("://")
     try:
         # django-environ uses smtps for the other kind of encryption.
-        found = Env.email_url_config(f"{'smtp+ssl' if scheme == 'smtps' else scheme}://{rest}")
-        port = found["EMAIL_PORT"] or _MAIL_PORTS[scheme]
+        settings = Env.email_url_config(f"{'smtp+ssl' if scheme == 'smtps' else scheme}://{rest}")
+        port = settings["EMAIL_PORT"] or _MAIL_PORTS[scheme]
     except (KeyError, ValueError, ImproperlyConfigured):
-        found = {}
-    if scheme not in _MAIL_PORTS or not found.get("EMAIL_HOST"):
+        settings = {}
+    if scheme not in _MAIL_PORTS or not settings.get("EMAIL_HOST"):
         raise ValueError("must be smtp+tls://user:password@host:587, smtps://… or smtp://….")
     return {
-        "EMAIL_HOST": found["EMAIL_HOST"],
+        "EMAIL_HOST": settings["EMAIL_HOST"],
         "EMAIL_PORT": port,
-        "EMAIL_HOST_USER": found["EMAIL_HOST_USER"] or "",
-        "EMAIL_HOST_PASSWORD": found["EMAIL_HOST_PASSWORD"] or "",
+        "EMAIL_HOST_USER": settings["EMAIL_HOST_USER"] or "",
+        "EMAIL_HOST_PASSWORD": settings["EMAIL_HOST_PASSWORD"] or "",
         "EMAIL_USE_SSL": scheme == "smtps",
         "EMAIL_USE_TLS": scheme == "smtp+tls",
     }
@@ -238,20 +238,20 @@ def database(value: str) -> dict[str, Any]:
     if parts.scheme == "sqlite":
         return sqlite(Path(unquote(parts.path)))
     try:
-        found = Env.db_url_config(value) if parts.scheme in {"postgres", "postgresql"} else None
+        database = Env.db_url_config(value) if parts.scheme in {"postgres", "postgresql"} else None
     except ValueError:
-        found = None
-    if found is None:
+        database = None
+    if database is None:
         raise ValueError("must be postgresql://user:password@host/name or sqlite:///path.")
-    options = found.pop("OPTIONS", {})
+    options = database.pop("OPTIONS", {})
     # The host may be the folder of a socket: percent-encoded, or in the query.
-    host = options.pop("host", "") or unquote(found.pop("HOST"))
+    host = options.pop("host", "") or unquote(database.pop("HOST"))
     # A host that does not answer must not hold a page for minutes.
     options.setdefault("connect_timeout", 5)
     return {
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
-        **found,
+        **database,
         "ENGINE": "django.db.backends.postgresql",
         "HOST": host,
         "OPTIONS": options,

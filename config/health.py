@@ -105,14 +105,14 @@ def silent_roles() -> dict[str, str]:
     Participants are served without them, so `/healthz` reports them and stays at 200.
     """
     seen = dict(Heartbeat.objects.values_list("role", "seen_at"))
-    found: dict[str, str] = {}
+    problems: dict[str, str] = {}
     for role in Heartbeat.Role.values:
         if role not in seen:
-            found[role] = "never heard from"
+            problems[role] = "never heard from"
         elif clock.is_long_ago(seen[role], _SILENCE):
             seconds = (clock.now() - seen[role]).total_seconds()
-            found[role] = f"silent for {max(0, seconds):,.0f} seconds"
-    return found
+            problems[role] = f"silent for {max(0, seconds):,.0f} seconds"
+    return problems
 
 
 def processes() -> dict[str, str]:
@@ -152,7 +152,9 @@ def unknown_migration() -> str:
     Tables of a deleted extra may stay: nothing reads them.
     """
     deleted = {label for label, _ in _applied()} - {app.label for app in apps.get_app_configs()}
-    unknown = {each for each in _applied() - _known_migrations() if each[0] not in deleted}
+    unknown = {
+        migration for migration in _applied() - _known_migrations() if migration[0] not in deleted
+    }
     return " ".join(min(unknown)) if unknown else ""
 
 

@@ -43,7 +43,7 @@ class TextLines(logging.Formatter):
     """One line a message: typed text in it cannot start a line or move the cursor."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        record.message = _CONTROL.sub(lambda found: repr(found[0])[1:-1], record.message)
+        record.message = _CONTROL.sub(lambda match: repr(match[0])[1:-1], record.message)
         return super().formatMessage(record)
 
 
@@ -53,8 +53,8 @@ def request_ids(
     """Give each request an id, or keep a proxy's, and send it with the response."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        given = request.headers.get(HEADER, "")
-        own = given if _GIVEN.fullmatch(given) else secrets.token_hex(8)
+        sent = request.headers.get(HEADER, "")
+        own = sent if _GIVEN.fullmatch(sent) else secrets.token_hex(8)
         request.log_id = own  # type: ignore[attr-defined]
         token = _context.set({"request": own})
         try:
@@ -70,12 +70,14 @@ def request_ids(
 def task_ids(task: Any, args: Any, kwargs: Any) -> dict[str, int]:
     """The ids among a task's arguments, such as run_id, and no other arguments."""
     try:
-        given = inspect.signature(task.run).bind_partial(*(args or ()), **(kwargs or {})).arguments
+        arguments = (
+            inspect.signature(task.run).bind_partial(*(args or ()), **(kwargs or {})).arguments
+        )
     except TypeError:
         return {}
     return {
         name.removesuffix("_id"): value
-        for name, value in given.items()
+        for name, value in arguments.items()
         if name.endswith("_id") and isinstance(value, int)
     }
 

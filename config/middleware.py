@@ -143,15 +143,15 @@ class Accounts(_ForAccounts, AuthenticationMiddleware):
             from api.requests import count_request
             from studies.services.accounts.credentials import find_token
 
-            found = find_token(token.strip())
-            if found is not None:
+            token_row = find_token(token.strip())
+            if token_row is not None:
                 try:
-                    count_request(found)
+                    count_request(token_row)
                 except Problem as problem:
                     return problem.response()
-            reads = found is not None and found.Scope.READ in found.scopes
-            request.user = found.user if found and reads else AnonymousUser()
-            request.access_token = found  # type: ignore[attr-defined]
+            reads = token_row is not None and token_row.Scope.READ in token_row.scopes
+            request.user = token_row.user if token_row and reads else AnonymousUser()
+            request.access_token = token_row  # type: ignore[attr-defined]
         return None
 
 

@@ -71,8 +71,8 @@ def _put_inside(response: HttpResponse) -> None:
     imported = {_neighbour(url, name) for url in texts for name in _IMPORT.findall(texts[url])}
 
     def with_text(rule: str, tag: str, text: str) -> str:
-        found = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        hashes[rule].append(f"'sha256-{found}'")
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        hashes[rule].append(f"'sha256-{digest}'")
         return f"<{tag}>{text}</{tag.split()[0]}>"
 
     def styles(match: re.Match[str]) -> str:
@@ -87,7 +87,7 @@ def _put_inside(response: HttpResponse) -> None:
 
     response.content = _MODULE.sub(module, _STYLES.sub(styles, page)).encode()
     response.headers["Content-Length"] = str(len(response.content))
-    changes = {rule: " ".join(found) for rule, found in hashes.items()}
+    changes = {rule: " ".join(values) for rule, values in hashes.items()}
     response.policy_changes = getattr(response, "policy_changes", {}) | changes  # type: ignore[attr-defined]
 
 

@@ -129,13 +129,13 @@ def progress_words(run: JudgeRun, progress: RunProgress) -> str:
     return ", ".join([spent, *(f"{count:,} {word}" for word, count in counts.items() if count)])
 
 
-def run_rows(study: Study, found: QuerySet[JudgeRun]) -> list[RunRow]:
+def run_rows(study: Study, queryset: QuerySet[JudgeRun]) -> list[RunRow]:
     """Runs of the study as rows, in the order they were made; four queries at most.
 
     Cost and tokens are columns of the run, so a page that reloads every few seconds never adds up
     the ledger.
     """
-    named = found.select_related("judge", "wording")
+    named = queryset.select_related("judge", "wording")
     runs = list(named.defer("wording__exact_texts"))
     for run in runs:
         run.study = study  # saves a query per run
@@ -265,7 +265,7 @@ def recent_progress(run: JudgeRun) -> RunProgress:
 
 def recent_cost(run: JudgeRun) -> RunCost:
     """`run_cost` for pages: for large runs, possibly some seconds old."""
-    return kept("cost", run.pk, count=lambda: run_cost(run), rows=lambda found: found.attempts)
+    return kept("cost", run.pk, count=lambda: run_cost(run), rows=lambda cost: cost.attempts)
 
 
 def _recent_progress_of(run_ids: list[int]) -> dict[int, RunProgress]:
@@ -273,7 +273,7 @@ def _recent_progress_of(run_ids: list[int]) -> dict[int, RunProgress]:
         "progress",
         *run_ids,
         count=lambda: _progress_of(run_ids),
-        rows=lambda found: sum(progress.total for progress in found.values()),
+        rows=lambda all_progress: sum(progress.total for progress in all_progress.values()),
     )
 
 

@@ -32,14 +32,14 @@ class VersionWatch:
         if self._since is not None:
             answers = answers.filter(answered_at__gte=self._since)
         self._since = newest - _OVERLAP
-        found = (
+        versions = (
             answers.order_by()
             .values_list("model_snapshot", "fingerprint")
             .annotate(first=Min("answered_at"))
             .order_by("first", "model_snapshot", "fingerprint")
         )
         sentences = []
-        for model, fingerprint, first in found:
+        for model, fingerprint, first in versions:
             version = model, fingerprint
             if version in self._known:
                 continue

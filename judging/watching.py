@@ -27,5 +27,5 @@ MORE: Kind[RunWatcher] = Kind("runs", "observers")
 @contextmanager
 def watched(run: "JudgeRun") -> Iterator[list[RequestWatch]]:
     with ExitStack() as stack:
-        found = [stack.enter_context(watcher.chunk(run)) for watcher in MORE]
-        yield [watch for watch in found if watch is not None]
+        watches = [stack.enter_context(watcher.chunk(run)) for watcher in MORE]
+        yield [watch for watch in watches if watch is not None]

@@ -64,9 +64,9 @@ def check_template(
     if _UNSTORABLE.search(template):
         problems.append("The text contains a character that cannot be stored. Type it again.")
     problems += _slot_problems("\n".join(steps_of(template)))
-    if (found := len(steps_of(template))) != protocol.steps:
+    if (steps := len(steps_of(template))) != protocol.steps:
         problems.append(
-            f"The text has {found} message{'s' * (found > 1)}, and “{protocol.name}” asks "
+            f"The text has {steps} message{'s' * (steps > 1)}, and “{protocol.name}” asks "
             f"{protocol.steps}. Write “{{{{ then }}}}” on a line of its own, between empty lines, "
             "where the next message begins, and nowhere else."
         )
@@ -182,9 +182,9 @@ def save_wording(
     name = name.strip()
     check_name(name)
     checked = checked_texts(study, setting, template, template_without_persona)
-    for field, found in checked.items():
-        if found.problems:
-            raise InvalidValue(field, _PROBLEM, problem=" ".join(found.problems))
+    for field, check in checked.items():
+        if check.problems:
+            raise InvalidValue(field, _PROBLEM, problem=" ".join(check.problems))
     texts = dict(exact_texts or {})
     sha256 = digest([setting, template, template_without_persona, texts])
     newest = newest_wording(study, name)

@@ -308,11 +308,11 @@ class Kind(Generic[Entry]):
 
     def where(self, is_on: Callable[[str], bool]) -> list[Entry]:
         """Those of the core, and of the extras of which `is_on` says so."""
-        return [each.entry for each in self._read(is_on)]
+        return [entry.entry for entry in self._read(is_on)]
 
     def added(self, is_on: Callable[[str], bool]) -> list[Entry]:
         """Those of extras, of which `is_on` says so."""
-        return [each.entry for each in self._read(is_on) if each.extra != CORE]
+        return [entry.entry for entry in self._read(is_on) if entry.extra != CORE]
 
     def among(self, own: Iterable[Entry], is_on: Callable[[str], bool]) -> list[Entry]:
         """Those that are on, each at its place among `own` entries of the core."""
@@ -321,12 +321,12 @@ class Kind(Generic[Entry]):
 
     def extra_of(self, name: str) -> str:
         """The extra that has the entry of this name; empty if it is the core's or unknown."""
-        owners = {each.entry.name: each.extra for each in self._read()}  # type: ignore[attr-defined]
+        owners = {entry.entry.name: entry.extra for entry in self._read()}  # type: ignore[attr-defined]
         return "" if (owner := owners.get(name, CORE)) == CORE else owner
 
     def without_place(self) -> list[str]:
         """Entries that come after one that is not there."""
-        names = {"", *(getattr(each.entry, "name", "") for each in self._read())}
+        names = {"", *(getattr(entry.entry, "name", "") for entry in self._read())}
         return [place.entry for _, place in self._places if place.after not in names]
 
 
@@ -361,12 +361,12 @@ def _name(resolved: _Resolved[Any]) -> str:
 
 def results(kind: Kind[Callable[..., Iterable[Result]]], study: StudyWithExtras) -> list[Result]:
     """What the functions of a kind return for the study; one of an extra that fails is left out."""
-    found: list[Result] = []
+    results: list[Result] = []
     for source in kind.of(study):
         try:
-            found += source(study)
+            results += source(study)
         except Exception:
             if settings.FAILURES_OF_EXTRAS_STOP or extra_of_module(source.__module__) is None:
                 raise
             logger.exception("%s failed for the study %s.", source.__module__, study.slug)
-    return found
+    return results

@@ -49,7 +49,10 @@ def sums_in_words(amounts: Iterable[tuple[str, int]], currency: str) -> str:
     sums = Counter[str]()
     for named, amount in amounts:
         sums[named] += amount
-    return " + ".join(format_money(sums[each], each) for each in sorted(sums) or [currency])
+    return " + ".join(
+        format_money(sums[currency_code], currency_code)
+        for currency_code in sorted(sums) or [currency]
+    )
 
 
 def format_cost(value: float | None, currency: str = "USD") -> str:

@@ -14,28 +14,28 @@ _METADATA = frozenset(
 )
 # IPv6 networks whose addresses end in an IPv4 address, which a translator reaches.
 _ENDING_IN_IPV4 = tuple(
-    ipaddress.IPv6Network(each) for each in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")
+    ipaddress.IPv6Network(prefix) for prefix in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")
 )
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def is_link_local(address: str) -> bool:
     """Whether an IP address is link-local, or serves a cloud provider's metadata."""
-    return any(each.is_link_local or str(each) in _METADATA for each in _reached(address))
+    return any(reached.is_link_local or str(reached) in _METADATA for reached in _reached(address))
 
 
 def _reached(address: str) -> list[Address]:
     """The address, or the IPv4 addresses inside an IPv6 one."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv4Address) or found in (
+    own = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(own, ipaddress.IPv4Address) or own in (
         ipaddress.IPv6Address("::"),
         ipaddress.IPv6Address("::1"),
     ):
-        return [found]
-    inner = [found.ipv4_mapped, found.sixtofour, *(found.teredo or ())]
-    if any(found in network for network in _ENDING_IN_IPV4):
-        inner.append(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
-    return [each for each in inner if each is not None] or [found]
+        return [own]
+    inner = [own.ipv4_mapped, own.sixtofour, *(own.teredo or ())]
+    if any(own in network for network in _ENDING_IN_IPV4):
+        inner.append(ipaddress.IPv4Address(int(own) & 0xFFFFFFFF))
+    return [inner_address for inner_address in inner if inner_address is not None] or [own]
 
 
 _EPOCH = 1_000_000_000  # a larger number is no pause but a time, in seconds since 1970

@@ -72,11 +72,11 @@ def get_study(
 
     Otherwise 404, so that it does not reveal whether the study exists.
     """
-    found = studies_for(user, role=role)
+    studies = studies_for(user, role=role)
     if not user.is_superuser:
         # Pages ask for it several times, and here it costs no extra query.
-        found = found.annotate(role=F("memberships__role"))
+        studies = studies.annotate(role=F("memberships__role"))
     try:
-        return found.get(slug=slug)
+        return studies.get(slug=slug)
     except Study.DoesNotExist:
         raise Http404 from None

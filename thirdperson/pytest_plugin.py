@@ -30,13 +30,13 @@ def thirdperson_check(tmp_path: Path) -> CheckJudge:
             code = check([str(file), "--json", "--out", report, *options])
         if code == USAGE:
             pytest.fail(errors.getvalue().strip(), pytrace=False)
-        found: dict[str, Any] = json.loads(out.getvalue())
+        verdict: dict[str, Any] = json.loads(out.getvalue())
         failing = {NOT_TRUSTED, *([INCONCLUSIVE] if inconclusive == "fail" else [])}
-        against = found.get("against", {})
+        against = verdict.get("against", {})
         if against.get("result") == WORSE:
             pytest.fail(f"{WORSE}: {against['sentence']}", pytrace=False)
-        if found["exit_code"] in failing:
-            pytest.fail(f"{found['verdict']}: {found['sentence']}", pytrace=False)
-        return found
+        if verdict["exit_code"] in failing:
+            pytest.fail(f"{verdict['verdict']}: {verdict['sentence']}", pytrace=False)
+        return verdict
 
     return run

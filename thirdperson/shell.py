@@ -57,8 +57,8 @@ def _fish(words: Mapping[str, list[str]]) -> Iterator[str]:
 
 
 def _options(parser: ArgumentParser) -> list[str]:
-    found = dict.fromkeys(_OPTION.findall(parser.format_help()))
-    return [option for option in found if option not in _GENERAL]
+    options = dict.fromkeys(_OPTION.findall(parser.format_help()))
+    return [option for option in options if option not in _GENERAL]
 
 
 def man(parsers: Parsers, *, version: str, about: str) -> str:

@@ -146,7 +146,7 @@ def read_answers(
 def set_answers(file: File, dataset: DataSet) -> Iterator[tuple[int, Any]]:
     """The answers in a file of a data set. Raises `Refused` with every fault at the end."""
     if dataset.answers is None:
-        known = ", ".join(name for name, each in data_sets().items() if each.answers)
+        known = ", ".join(name for name, data_set in data_sets().items() if data_set.answers)
         message = f"{dataset.title} has no answers of several people to the same items."
         raise Refused([Fault(None, "", "no answers", message, f"These have some: {known}.")])
     tally = Tally()
@@ -466,8 +466,8 @@ class _AnswerStorage:
             rows.append((rater, item, position, answer.shown_first, True, _ANSWERED.value))
         names = ("annotator", "item", "position", "shown_first", "is_surplus", "state")
         insert_rows(Assignment, names, rows)
-        found = Assignment.objects.filter(annotator__in=raters, item__in=items)
-        ids = found.order_by().values_list("annotator", "item", "pk")
+        assignments = Assignment.objects.filter(annotator__in=raters, item__in=items)
+        ids = assignments.order_by().values_list("annotator", "item", "pk")
         return {(rater, item): pk for rater, item, pk in ids}
 
     def _add_raters(self, answers: list[AnswerIn]) -> None:

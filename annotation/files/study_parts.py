@@ -28,8 +28,8 @@ def copy_questions(study: Study, copy: Study) -> None:
 
 def given_items(study: Study) -> Iterable[str]:
     """The keys of the items that annotators were given."""
-    found = Assignment.objects.filter(annotator__study=study).order_by()
-    return found.values_list("item__key", flat=True).distinct()
+    assignments = Assignment.objects.filter(annotator__study=study).order_by()
+    return assignments.values_list("item__key", flat=True).distinct()
 
 
 def content_of(study: Study) -> StudyContent:

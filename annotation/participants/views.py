@@ -52,8 +52,8 @@ from annotation.services.identities import has_entered
 from annotation.services.other_platforms import with_own_pay
 from annotation.tasks import refresh_prolific
 from studies.models import Study
-from studies.pages.accounts.client_address import client_address
 from studies.pages.responses import REFUSED
+from studies.pages.signed_in import client_address
 from studies.services.accounts.sign_ins import minutes
 from studies.texts.markdown import render_markdown
 

@@ -150,7 +150,7 @@ def prepare(*, study_id: int, lines: Sequence[BonusLine], user: User | None = No
     rows = {submission.prolific_study for submission in submissions.values()}
     if len(rows) != 1:
         raise NotAllowed("The submissions belong to several groups. Pay one group at a time.")
-    made = [
+    bonuses = [
         Bonus(
             submission=submissions[line.submission_id],
             amount=line.amount,
@@ -159,11 +159,11 @@ def prepare(*, study_id: int, lines: Sequence[BonusLine], user: User | None = No
         )
         for line in lines
     ]
-    _refuse_to_pay_twice(made)
+    _refuse_to_pay_twice(bonuses)
     payment = BonusPayment.objects.create(prolific_study=rows.pop(), user=user)
-    for bonus in made:
+    for bonus in bonuses:
         bonus.payment = payment
-    Bonus.objects.bulk_create(made)
+    Bonus.objects.bulk_create(bonuses)
     return payment
 
 
@@ -183,20 +183,20 @@ def _of_same_people(submissions: Iterable[ProlificSubmission]) -> QuerySet[Proli
     )
 
 
-def _refuse_to_pay_twice(made: Sequence[Bonus]) -> None:
+def _refuse_to_pay_twice(bonuses: Sequence[Bonus]) -> None:
     """Raise `NotAllowed` if a bonus exists, or the work is paid in another way.
 
     The study must be locked, as it is while approvals are stored, so that neither overtakes the
     other.
     """
     there = Bonus.objects.filter(
-        is_open=True, submission__in=[bonus.submission_id for bonus in made]
+        is_open=True, submission__in=[bonus.submission_id for bonus in bonuses]
     ).values_list("submission_id", "reason")
-    if set(there) & {(bonus.submission_id, bonus.reason) for bonus in made}:
+    if set(there) & {(bonus.submission_id, bonus.reason) for bonus in bonuses}:
         raise NotAllowed(
             "A selected participant already has a bonus for this reason. Load the page again."
         )
-    working = [b.submission for b in made if b.submission is not None and b.reason in FOR_WORK]
+    working = [b.submission for b in bonuses if b.submission is not None and b.reason in FOR_WORK]
     if with_work_bonus(working).exists():
         raise NotAllowed(
             "A selected participant already has a bonus for their work. Load the page again."
@@ -231,10 +231,10 @@ def set_up(*, payment_id: int) -> BonusPayment:
             if line.submission is not None
         ]
         # A lost answer leaves a payment that is set up but never paid, which costs nothing.
-        made = client.set_up_bonuses(str(payment.prolific_study.prolific_id), lines)
+        setup = client.set_up_bonuses(str(payment.prolific_study.prolific_id), lines)
         # Only if still prepared: somebody may have cancelled it while Prolific answered.
         stored = BonusPayment.objects.filter(pk=payment.pk, state=State.PREPARED).update(
-            bulk_id=made.id, total=made.total, fees=made.fees, tax=made.tax, state=State.READY
+            bulk_id=setup.id, total=setup.total, fees=setup.fees, tax=setup.tax, state=State.READY
         )
         payment = _payment(payment_id)
         if not stored:

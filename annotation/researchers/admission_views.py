@@ -173,15 +173,15 @@ def _row(question: QuotaQuestion) -> FormRow:
 def _read(study: Study, rows: Sequence[FormRow]) -> list[QuotaQuestion]:
     """The questions in the rows; `QuotaError` says what is missing in which question."""
     stored = {question.key: question for question in study.demographic_questions.all()}
-    found: list[QuotaQuestion] = []
+    questions_read: list[QuotaQuestion] = []
     for number, row in enumerate(rows, start=1):
         labels = lines(row["options"])
         _check(number, row["label"], labels)
         _check_sentence(number, row.get("sentence", ""))
-        key = row["key"] or value_for(row["label"], {question.key for question in found})
+        key = row["key"] or value_for(row["label"], {question.key for question in questions_read})
         if not _KEY.fullmatch(key):
             raise QuotaError(f"Question {number} has no usable name. Remove it and add it again.")
-        if any(question.key == key for question in found):
+        if any(question.key == key for question in questions_read):
             raise QuotaError(f"Question {number} occurs twice. Remove one of the two.")
         ready = ready_question(study, key).options if key in READY else {}
         known = {label: value for value, label in ready.items()}
@@ -189,8 +189,8 @@ def _read(study: Study, rows: Sequence[FormRow]) -> list[QuotaQuestion]:
         values: dict[str, str] = {}
         for label in labels:
             values[known.get(label) or value_for(label, {*values, *known.values()})] = label
-        found.append(QuotaQuestion(key, row["label"], values, row.get("sentence", "")))
-    return found
+        questions_read.append(QuotaQuestion(key, row["label"], values, row.get("sentence", "")))
+    return questions_read
 
 
 def _check(number: int, label: str, options: Sequence[str]) -> None:
@@ -322,7 +322,7 @@ def _places(study: Study) -> SeatCapacity:
         study.pk,
         study.version,
         count=lambda: places_of(study),
-        rows=lambda found: found.items,
+        rows=lambda counts: counts.items,
     )
 
 
@@ -337,8 +337,8 @@ def _others(request: HttpRequest, study: Study) -> list[Study]:
     """The studies that can be selected: those the editor can see, and those already selected."""
     named = RelatedStudy.objects.filter(study=study).values("related")
     seen = studies_for(request.user).exclude(pk=study.pk)
-    found = seen | Study.objects.filter(pk__in=named)
-    return list(found.distinct().order_by("title", "slug"))
+    chosen = seen | Study.objects.filter(pk__in=named)
+    return list(chosen.distinct().order_by("title", "slug"))
 
 
 @require_POST

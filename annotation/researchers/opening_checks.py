@@ -127,7 +127,7 @@ def _licence(study: Study) -> LaunchCheck:
 def _sides(study: Study) -> LaunchCheck:
     fixed = Item.objects.filter(study=study).exclude(fixed_first="")
     judged = fixed.filter(first_person__in=["r1", "r2"]).values_list("fixed_first", "first_person")
-    first = [shown == own for shown, own in judged]
+    first = [first_shown == own for first_shown, own in judged]
     if len(first) < _FEWEST:
         return LaunchCheck("Both orders of the two responses occur equally often.", False)
     share = sum(first) / len(first)

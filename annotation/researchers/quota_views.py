@@ -93,11 +93,13 @@ def small_options(question: QuotaQuestion) -> list[str]:
     names = {
         value: {value.casefold(), label.casefold()} for value, label in question.options.items()
     }
-    is_gender = all(any(words & found for found in names.values()) for words in (_WOMEN, _MEN))
+    is_gender = all(
+        any(words & name_words for name_words in names.values()) for words in (_WOMEN, _MEN)
+    )
     return [
         value
-        for value, found in names.items()
-        if (is_gender and not found & (_WOMEN | _MEN)) or found & _SMALL
+        for value, name_words in names.items()
+        if (is_gender and not name_words & (_WOMEN | _MEN)) or name_words & _SMALL
     ]
 
 
@@ -132,13 +134,13 @@ def make_grid(questions: Sequence[QuotaQuestion], texts: Mapping[Values, str]) -
     *rows, last = questions
     across = list(last.options.values()) if rows else []
     width = len(across) or 1
-    made = [
+    fields = [
         QuotaCell(field_name(number), texts.get(values, ""), label_of(questions, values))
         for number, values in enumerate(cells)
     ]
     lines = []
-    for start in range(0, len(made), width):
-        part = tuple(made[start : start + width])
+    for start in range(0, len(fields), width):
+        part = tuple(fields[start : start + width])
         head = questions[:-1] if rows else questions
         lines.append(GridLine(label_of(head, cells[start]), part, sum(map(_count, part))))
     return QuotaTable(
@@ -316,13 +318,13 @@ def _filled(
 
 
 def _shares(request: HttpRequest, question: QuotaQuestion) -> dict[str, Fraction]:
-    found = {}
+    shares = {}
     for number, (value, label) in enumerate(question.options.items()):
         text = request.POST.get(f"share-{question.key}-{number}", "").strip()
-        found[value] = _share(text, label)
-    if not any(found.values()):
+        shares[value] = _share(text, label)
+    if not any(shares.values()):
         raise QuotaError(f"Enter the shares of “{question.label}” first, for example 50 and 50.")
-    return found
+    return shares
 
 
 def _share(text: str, label: str) -> Fraction:

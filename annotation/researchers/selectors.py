@@ -69,7 +69,7 @@ def coverage(study: Study) -> Coverage:
         study.pk,
         study.version,
         count=lambda: _count_coverage(study),
-        rows=lambda found: found.items + found.answers,
+        rows=lambda counts: counts.items + counts.answers,
     )
 
 
@@ -132,7 +132,7 @@ class Funnel:
 def funnel(study: Study) -> Funnel:
     """The progress of every annotator who entered, without imported raters."""
     return kept(
-        "funnel", study.pk, count=lambda: _count_funnel(study), rows=lambda found: found.arrived
+        "funnel", study.pk, count=lambda: _count_funnel(study), rows=lambda funnel: funnel.arrived
     )
 
 
@@ -239,10 +239,10 @@ def quota_grid(study: Study) -> QuotaGrid | None:
 def _by_two(
     down: DemographicQuestion, across: DemographicQuestion, groups: list[QuotaGroup]
 ) -> tuple[str, tuple[str, ...], list[GridRow]]:
-    found = {(group.criteria[down.key], group.criteria[across.key]): group for group in groups}
+    group_at = {(group.criteria[down.key], group.criteria[across.key]): group for group in groups}
     rows = []
     for value, label in down.choices():
-        line = [found.get((value, other)) for other, _ in across.choices()]
+        line = [group_at.get((value, other)) for other, _ in across.choices()]
         if any(line):
             places = tuple(_places(group) if group else None for group in line)
             rows.append(GridRow(label, places, _sum(p for p in places if p)))
@@ -321,9 +321,9 @@ def describe(study: Study, annotators: Iterable[Annotator]) -> list[PersonRow]:
 
 def _answers_of(people: list[Annotator]) -> Mapping[int, _AnswersOf]:
     found: defaultdict[int, _AnswersOf] = defaultdict(_AnswersOf)
-    shown = Annotator.objects.filter(pk__in=[annotator.pk for annotator in people])
+    listed = Annotator.objects.filter(pk__in=[annotator.pk for annotator in people])
     rows = Annotation.objects.filter(
-        assignment__annotator__in=shown, assignment__item__split=Item.Split.MAIN
+        assignment__annotator__in=listed, assignment__item__split=Item.Split.MAIN
     ).values_list(
         "assignment__annotator",
         "assignment__shown_first",

@@ -175,9 +175,11 @@ def _texts(study: Study, form: TextsForm) -> list[dict[str, Any]]:
 def preview_of(study: Study, name: str, text: str) -> dict[str, Any]:
     """A text as annotators see it, its boxes, and its placeholders."""
     own, statements = consent_parts(text) if name == "consent" else (text, ())
-    shown = Study(**{field.attname: getattr(study, field.attname) for field in Study._meta.fields})
-    shown.instructions = text
-    html = instructions_text(shown) if name == "instructions" else render_markdown(own)
+    preview = Study(
+        **{field.attname: getattr(study, field.attname) for field in Study._meta.fields}
+    )
+    preview.instructions = text
+    html = instructions_text(preview) if name == "instructions" else render_markdown(own)
     return {"html": html, "statements": statements, "left": placeholders(text), "typed": text}
 
 
@@ -300,7 +302,7 @@ def _question(number: int, row: FormRow) -> QuestionText:
 def _about_items(study: Study, item: str) -> dict[str, Any]:
     """The practice items and attention checks, and the items that can become one."""
     kinds = (Item.Split.PRACTICE, Item.Split.ATTENTION_CHECK)
-    found = list(Item.everything.filter(study=study, split__in=kinds).order_by("key"))
+    items = list(Item.everything.filter(study=study, split__in=kinds).order_by("key"))
     reason = why_not(study)
     ordinary = Item.objects.filter(study=study).order_by("key")
     chosen = ordinary.filter(key=item).first() if item else None
@@ -310,16 +312,16 @@ def _about_items(study: Study, item: str) -> dict[str, Any]:
         if chosen
         else [],
         "practice": [
-            (item, *texts_of(item)) for item in found if item.split == Item.Split.PRACTICE
+            (item, *texts_of(item)) for item in items if item.split == Item.Split.PRACTICE
         ],
         "attention": [
-            (item, *texts_of(item)) for item in found if item.split == Item.Split.ATTENTION_CHECK
+            (item, *texts_of(item)) for item in items if item.split == Item.Split.ATTENTION_CHECK
         ],
         "needed": checks_needed(study),
         "unfair": unfair_checks(study),
         "lacks": not questions_of(study)
         or _lacks_practice(study)
-        or all(item.split != Item.Split.ATTENTION_CHECK for item in found),
+        or all(item.split != Item.Split.ATTENTION_CHECK for item in items),
         "fixed": reason,
         "suggested": [] if reason else ordinary.values_list("key", "question")[:_SUGGESTED],
     }

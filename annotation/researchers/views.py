@@ -73,18 +73,18 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug)
     state = request.GET.get("state", "")
     chosen = state if state in Annotator.State.values else ""
-    found = people_of(study, state=chosen)
+    people_listed = people_of(study, state=chosen)
     flag, sort = request.GET.get("flag", ""), request.GET.get("sort", "")
     by_flag = flag in RULES or flag == ANY_FLAG
     everybody = quality_of(study) if by_flag or sort in SORTS else {}
     if by_flag:
         flagged = [pk for pk, figures in everybody.items() if _has(figures, flag)]
-        found = found.filter(pk__in=flagged)
+        people_listed = people_listed.filter(pk__in=flagged)
     if sort in SORTS:
-        found = _in_order(found, everybody, SORTS[sort])
+        people_listed = _in_order(people_listed, everybody, SORTS[sort])
     if request.GET.get("format") == "csv":
-        return _csv(study, describe(study, found), quality_of(study))
-    annotators = LongList(found, _PER_PAGE, name="annotators", key=(study.pk, chosen, flag))
+        return _csv(study, describe(study, people_listed), quality_of(study))
+    annotators = LongList(people_listed, _PER_PAGE, name="annotators", key=(study.pk, chosen, flag))
     page = annotators.get_page(request.GET.get("page"))
     shown = list(page.object_list)
     quality = quality_of(study, [annotator.pk for annotator in shown])
@@ -167,9 +167,9 @@ _PLATFORM_ACTIONS = {
 def codes(request: HttpRequest, slug: str) -> HttpResponse:
     """The completion codes to set up on the platform; only for editors, because codes mean pay."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    found = codes_of(study.pk)
+    codes_now = codes_of(study.pk)
     rows = [
-        (str(ending.label).capitalize(), found[ending], action)
+        (str(ending.label).capitalize(), codes_now[ending], action)
         for ending, action in _PLATFORM_ACTIONS.items()
     ]
     return render(request, "annotation/researcher/codes.html", {"study": study, "rows": rows})
@@ -340,14 +340,14 @@ def answer_rows(annotator: Annotator) -> list[AnnotatorAnswerRow]:
         annotator.assignments.select_related("item", "annotation").order_by("position")
     )
     others: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    given = (
+    choices_of_others = (
         Annotation.objects.filter(assignment__item__in=[a.item_id for a in assignments])
         .filter(standing__in=[Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED])
         .filter(assignment__annotator__excluded_at=None)
         .exclude(assignment__annotator=annotator)
         .values_list("assignment__item", "choice")
     )
-    for item, choice in given:
+    for item, choice in choices_of_others:
         others[item][choice] += 1
     return [_row(assignment, others[assignment.item_id]) for assignment in assignments]
 
@@ -383,8 +383,8 @@ def _side(assignment: Assignment, answer: Annotation) -> str:
     """The letter of the choice, or the letters of a whole set as ranked."""
     if answer.ranking is None:
         return _SIDES[assignment.as_displayed(answer.choice)]
-    shown = answer.ranking["shown"]
-    return " › ".join("ABCDE"[shown.index(number)] for number in answer.ranking["ranking"])
+    order = answer.ranking["shown"]
+    return " › ".join("ABCDE"[order.index(number)] for number in answer.ranking["ranking"])
 
 
 def _seconds(milliseconds: int | None) -> float | None:

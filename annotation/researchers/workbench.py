@@ -161,13 +161,13 @@ def _money(study: Study) -> dict[str, str | int]:
         name: sums_in_words(
             (
                 (named or study.currency, n)
-                for named, n in found.order_by()
+                for named, n in amount.order_by()
                 .values_list("prolific_study__currency")
                 .annotate(sum=Sum("n"))
             ),
             study.currency,
         )
-        for name, found in sums.items()
+        for name, amount in sums.items()
     }
 
 
@@ -226,11 +226,11 @@ def _ended_last(study: Study) -> list[int]:
 
 def _flags(study: Study, ended: list[int]) -> Counter[str]:
     """How many of these annotators have each flag, and any flag (“any”)."""
-    found: Counter[str] = Counter()
+    states: Counter[str] = Counter()
     for figures in quality_of(study, ended).values():
         if figures.rules:
-            found.update([*figures.rules, "any"])
-    return found
+            states.update([*figures.rules, "any"])
+    return states
 
 
 def annotator_tasks(study: Study) -> Iterator[SetupTask]:
@@ -308,7 +308,7 @@ def sum_of(capacity: SeatCapacity) -> int:
 
 def imported_answers(studies: Sequence[Study]) -> dict[int, ListCell]:
     """How many answers were imported, for studies that ask nobody here."""
-    found = kept(
+    numbers = kept(
         "imported-answers",
         *(study.pk for study in studies),
         count=lambda: dict(
@@ -319,9 +319,9 @@ def imported_answers(studies: Sequence[Study]) -> dict[int, ListCell]:
             .values_list("assignment__annotator__study")
             .annotate(n=Count("pk"))
         ),
-        rows=lambda found: sum(found.values()),
+        rows=lambda counts: sum(counts.values()),
     )
-    return {pk: ListCell(f"{n:,} imported") for pk, n in found.items()}
+    return {pk: ListCell(f"{n:,} imported") for pk, n in numbers.items()}
 
 
 def quota_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
@@ -351,7 +351,7 @@ def quota_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
 
 def cost_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
     """The pay of approved submissions, or of completions where no platform approves."""
-    elsewhere = promised([each for each in studies if each.entry != Study.Entry.PROLIFIC])
+    elsewhere = promised([own for own in studies if own.entry != Study.Entry.PROLIFIC])
     approved: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
     for pk, currency, n in (
         ProlificSubmission.objects.filter(prolific_study__study__in=studies, status=types.APPROVED)

@@ -132,11 +132,11 @@ def refuse_form(form: BaseForm) -> None:
 
 
 def _of_shape(error: BadShape) -> Iterator[dict[str, str]]:
-    for each in error.errors:
+    for fault in error.errors:
         # The first two parts are the place of the value and the name of our parameter.
-        where = [str(part) for part in each["loc"]]
+        where = [str(part) for part in fault["loc"]]
         field = ".".join(where[2:] or where[-1:])
-        yield {"field": field, "message": str(each["msg"])}
+        yield {"field": field, "message": str(fault["msg"])}
 
 
 def _of_model(error: ValidationError) -> Iterator[dict[str, str]]:

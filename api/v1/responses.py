@@ -42,17 +42,17 @@ class PageQuery(Schema):
         from cryptography.fernet import InvalidToken
 
         try:
-            found = json.loads(cipher(_PURPOSE).decrypt(self.cursor.encode()))
+            values = json.loads(cipher(_PURPOSE).decrypt(self.cursor.encode()))
         except (InvalidToken, ValueError):
-            found = []
-        if found[:1] != [name] or [type(part) for part in found[1:]] != [*kinds]:
+            values = []
+        if values[:1] != [name] or [type(part) for part in values[1:]] != [*kinds]:
             raise Problem(
                 422,
                 "The cursor does not belong to this list. Use `next` of the previous page, or "
                 "start without a cursor.",
                 errors=[{"field": "cursor", "message": "not a cursor of this list"}],
             )
-        return list(found[1:])
+        return list(values[1:])
 
 
 def page(
@@ -64,11 +64,11 @@ def page(
     show: Callable[[Any], Any],
 ) -> dict[str, Any]:
     """The page of `rows`, of which one more than the limit is read."""
-    shown = rows[: query.limit]
+    page = rows[: query.limit]
     more = len(rows) > query.limit
-    following = [name, *key(shown[-1])] if more else None
+    following = [name, *key(page[-1])] if more else None
     return {
-        "data": [show(row) for row in shown],
+        "data": [show(row) for row in page],
         "next": cipher(_PURPOSE).encrypt(json.dumps(following).encode()).decode()
         if following
         else None,

@@ -37,11 +37,11 @@ class StorableParser(Parser):
 
     def parse_body(self, request: HttpRequest) -> Any:
         try:
-            found = json.loads(request.body, parse_constant=_no_number)
+            document = json.loads(request.body, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             raise Problem(400, f"The body is not JSON: {error}.") from error
-        _check(_texts(found))
-        return found
+        _check(_texts(document))
+        return document
 
     def parse_querydict(
         self, data: MultiValueDict[str, Any], list_fields: list[str], request: HttpRequest
@@ -67,12 +67,12 @@ def _texts(value: Any) -> Iterator[str]:
         case str():
             yield value
         case list():
-            for each in value:
-                yield from _texts(each)
+            for part in value:
+                yield from _texts(part)
         case dict():
-            for name, each in value.items():
+            for name, part in value.items():
                 yield name
-                yield from _texts(each)
+                yield from _texts(part)
 
 
 PREFIX = "/api/v1"
@@ -150,7 +150,7 @@ class RaisingAPI(NinjaAPI):
 
 @cache
 def api() -> NinjaAPI:
-    found = RaisingAPI(
+    whole = RaisingAPI(
         title="Thirdperson",
         version="1",
         description="Studies, items, answers, judges, runs, reports and exports. See docs/api.md.",
@@ -160,8 +160,8 @@ def api() -> NinjaAPI:
         parser=StorableParser(),
     )
     for router in ROUTERS:
-        found.add_router("", router)
-    return found
+        whole.add_router("", router)
+    return whole
 
 
 @cache
@@ -181,9 +181,9 @@ def find_route(route: str) -> ResolverMatch:
     return _resolver().resolve(route)
 
 
-def check_scopes(request: HttpRequest, found: ResolverMatch) -> None:
+def check_scopes(request: HttpRequest, match: ResolverMatch) -> None:
     """Raise `Problem` unless the token has the scopes of the route."""
-    view = getclosurevars(found.func).nonlocals["self"]  # Ninja's own, with the route's operations
+    view = getclosurevars(match.func).nonlocals["self"]  # Ninja's own, with the route's operations
     for operation in view.operations:
         if request.method in operation.methods:
             for check in operation.auth_callbacks:
@@ -207,13 +207,17 @@ def serve(request: HttpRequest, route: str) -> HttpResponseBase:
         return problem.response()
 
 
-def _check_query(request: HttpRequest, found: ResolverMatch) -> None:
+def _check_query(request: HttpRequest, match: ResolverMatch) -> None:
     """Raise `Problem` 422 for an unknown parameter, which may be misspelt."""
-    path = f"{PREFIX}/" + _SLOT.sub(r"{\1}", found.route)
+    path = f"{PREFIX}/" + _SLOT.sub(r"{\1}", match.route)
     operation = openapi()["paths"].get(path, {}).get((request.method or "").lower())
     if operation is None:
         return  # the route says which methods it has
-    known = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
+    known = [
+        parameter["name"]
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query"
+    ]
     words = f"Use: {', '.join(known)}." if known else "This address takes none."
     if unknown := [name for name in request.GET if name not in known]:
         errors = [
@@ -231,21 +235,21 @@ def _serve(request: HttpRequest, route: str) -> HttpResponseBase:
     token = authenticate(request)
     count_request(token)
     request.user, request.access_token = token.user, token  # type: ignore[attr-defined]
-    found = find_route(route)
-    _check_query(request, found)
+    match = find_route(route)
+    _check_query(request, match)
     check_media_type(request, takes_files=route.endswith(_IMPORTS))
     return answer_once(
         request,
         token.user,
-        lambda: found.func(request, *found.args, **found.kwargs),
-        lambda: _authorise(request, found),
+        lambda: match.func(request, *match.args, **match.kwargs),
+        lambda: _authorise(request, match),
     )
 
 
-def _authorise(request: HttpRequest, found: ResolverMatch) -> None:
+def _authorise(request: HttpRequest, match: ResolverMatch) -> None:
     """Raise the route's error for a POST that its token or member may no longer make."""
-    check_scopes(request, found)
-    if slug := found.kwargs.get("slug"):
+    check_scopes(request, match)
+    if slug := match.kwargs.get("slug"):
         study_of(request, slug, EDITOR)
     elif not request.user.has_perm(MAY_CREATE):
         raise Http404

@@ -30,8 +30,8 @@ def text_of(name: str) -> str:
 
 
 def title_of(text: str) -> str:
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    return found[1].replace("`", "") if found else ""
+    title = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return title[1].replace("`", "") if title else ""
 
 
 def whole_text() -> str:

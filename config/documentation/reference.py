@@ -29,7 +29,7 @@ def pages() -> dict[str, str]:
 
 def views() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every address of the product's own pages with its view, sorted by address."""
-    return iter(sorted(_views(get_resolver().url_patterns, ""), key=lambda found: found[0]))
+    return iter(sorted(_views(get_resolver().url_patterns, ""), key=lambda row: row[0]))
 
 
 def _views(
@@ -51,8 +51,8 @@ def _views(
 def _addresses() -> str:
     lines = ["# Addresses", "", NOTE, "", "| address | what it does |", "| --- | --- |"]
     for address, view in views():
-        shown = re.sub(r"<\w+:(\w+)>", r"<\1>", address)
-        lines.append(f"| `/{shown}` | {first_sentence(view)} |")
+        path = re.sub(r"<\w+:(\w+)>", r"<\1>", address)
+        lines.append(f"| `/{path}` | {first_sentence(view)} |")
     lines += ["", "Addresses of the API are in [API](../api.md)."]
     return "\n".join(lines) + "\n"
 
@@ -155,30 +155,30 @@ def _statistics() -> str:
     lines += ["[Methods](../methods.md) explains and derives.", ""]
     by_folder: dict[str, list[str]] = {}
     for name in sorted(stats.__all__, key=str.lower):
-        found = getattr(stats, name)
+        statistic = getattr(stats, name)
         # A type alias has the module of `typing`.
-        module = getattr(found, "__module__", "").split(".")
+        module = getattr(statistic, "__module__", "").split(".")
         folder = module[2] if module[:2] == ["analysis", "stats"] and len(module) > 3 else "core"
-        by_folder.setdefault(folder, []).append(_entry(name, found))
+        by_folder.setdefault(folder, []).append(_entry(name, statistic))
     for folder, entries in sorted(by_folder.items()):
         lines += [f"## {folder.capitalize()}", "", "| name | what it is |", "| --- | --- |"]
         lines += [*entries, ""]
     return "\n".join(lines)
 
 
-def _entry(name: str, found: Any) -> str:
+def _entry(name: str, statistic: Any) -> str:
     arguments = ""
-    if inspect.isfunction(found):
-        arguments = f"({', '.join(inspect.signature(found).parameters)})"
-    return f"| `{name}{arguments}` | {first_sentence(found)} |"
+    if inspect.isfunction(statistic):
+        arguments = f"({', '.join(inspect.signature(statistic).parameters)})"
+    return f"| `{name}{arguments}` | {first_sentence(statistic)} |"
 
 
 def first_sentence(thing: Any) -> str:
     """The first sentence of a docstring, on one line and safe in a table."""
     text = inspect.getdoc(inspect.unwrap(thing) if callable(thing) else type(thing)) or ""
     paragraph = " ".join(text.split("\n\n")[0].split())
-    found = re.match(r".*?[.](?= |$)", paragraph)
-    return (found[0] if found else paragraph).replace("|", "\\|")
+    sentence = re.match(r".*?[.](?= |$)", paragraph)
+    return (sentence[0] if sentence else paragraph).replace("|", "\\|")
 
 
 if __name__ == "__main__":

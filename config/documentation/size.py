@@ -37,8 +37,8 @@ def tracked() -> dict[str, str]:
 
 def size(texts: Mapping[str, str], *tops: str) -> tuple[int, int]:
     """Lines and files below the folders `tops`, without migrations."""
-    found = [text for path, text in texts.items() if path.startswith(tops) and _counts(path)]
-    return sum(text.count("\n") for text in found), len(found)
+    counted = [text for path, text in texts.items() if path.startswith(tops) and _counts(path)]
+    return sum(text.count("\n") for text in counted), len(counted)
 
 
 def _counts(path: str) -> bool:
@@ -93,8 +93,8 @@ def _named(node: ast.stmt) -> Iterator[str]:
 
 
 def rows(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    def shown(found: tuple[int, int]) -> str:
-        return f"{found[0]:,} lines in {found[1]:,} files"
+    def shown(size: tuple[int, int]) -> str:
+        return f"{size[0]:,} lines in {size[1]:,} files"
 
     core = [f"{name}/" for name in CORE]
     yield "core", shown(size(texts, *core))
@@ -111,10 +111,10 @@ def rows(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     yield "demo", shown(size(texts, "demo/"))
 
 
-def _listed(found: Mapping[str, int]) -> str:
-    most = sorted(found.items(), key=lambda pair: -pair[1])[:8]
+def _listed(sizes: Mapping[str, int]) -> str:
+    most = sorted(sizes.items(), key=lambda pair: -pair[1])[:8]
     listed = ", ".join(f"{name} {count}" for name, count in most)
-    return f"{len(found)} names" + (f" (most: {listed})" if found else "")
+    return f"{len(sizes)} names" + (f" (most: {listed})" if sizes else "")
 
 
 def table(lines: Iterable[tuple[str, str]]) -> str:

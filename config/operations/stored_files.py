@@ -72,14 +72,14 @@ def _kept_folders(storage: FilesStorage) -> Iterator[str]:
 def is_named(kind: str, public_id: str) -> bool:
     """Whether a row has these files."""
     rows = (table._default_manager.filter(public_id=public_id) for table in kept_in()[kind])
-    return any(found.exists() for found in rows)
+    return any(queryset.exists() for queryset in rows)
 
 
 def is_deleted(kind: str, public_id: str) -> bool:
     """Whether a row says that its files are deleted."""
     jobs: list[Any] = [table for table in kept_in()[kind] if issubclass(table, Job)]
     rows = (t._default_manager.filter(public_id=public_id, state__in=_WITHOUT_FILES) for t in jobs)
-    return any(found.exists() for found in rows)
+    return any(queryset.exists() for queryset in rows)
 
 
 class CopyError(Exception):
@@ -101,10 +101,10 @@ def copy_from(value: str) -> int:
 
 def _storage(value: str) -> FilesStorage:
     try:
-        found = files(value)
+        names = files(value)
     except ValueError as error:
         raise CopyError(f"--copy-from {error}") from None
-    storage: FilesStorage = import_string(found["BACKEND"])(**found.get("OPTIONS", {}))
+    storage: FilesStorage = import_string(names["BACKEND"])(**names.get("OPTIONS", {}))
     return storage
 
 

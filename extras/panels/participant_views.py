@@ -27,7 +27,7 @@ from extras.panels.links import LinkRefused, PanelLink, is_preview, path_of, rea
 from extras.panels.models import Panel, PanelPerson
 from extras.panels.returns import PanelWayBack, link_of, way_back
 from studies.models import Study
-from studies.pages.accounts.client_address import client_address
+from studies.pages.signed_in import client_address
 from studies.services.accounts.sign_ins import minutes
 
 logger = logging.getLogger(__name__)

@@ -186,11 +186,15 @@ class ProbeChoice:
     @property
     def languages(self) -> tuple[str, ...] | None:
         """The languages in which it has its texts; None if it adds no words."""
-        found = languages_of(self._worded)
+        languages = languages_of(self._worded)
         if self.probe is None or not self.probe.languages:
-            return found
+            return languages
         own = self.probe.languages
-        return own if found is None else tuple(each for each in own if each in found)
+        return (
+            own
+            if languages is None
+            else tuple(language for language in own if language in languages)
+        )
 
     @property
     def _worded(self) -> list[str]:
@@ -221,7 +225,7 @@ def probe_choice(words: str) -> ProbeChoice:
         if rule != DRAWN or option or (name == "" and mitigations):
             raise _wrong(f"“{words}” names no probe. For a baseline, use {NONE} before the +.")
         return ProbeChoice(None, mitigations=tuple(sorted(mitigations)))
-    probe = next((each for each in known_probes() if each.name == name), None)
+    probe = next((known for known in known_probes() if known.name == name), None)
     if probe is None:
         raise _wrong(
             f"There is no probe “{name}”. Use one of: {', '.join(names())}; after it, + and "
@@ -232,10 +236,10 @@ def probe_choice(words: str) -> ProbeChoice:
         raise _wrong(problem)
     if rule != DRAWN and not probe.has_target:
         raise _wrong(f"{name} favours no response, so it has no target. Remove @{rule}.")
-    found = ProbeChoice(probe, option, rule, tuple(sorted(mitigations)))
-    if len(found.name) > LONGEST:
+    choice = ProbeChoice(probe, option, rule, tuple(sorted(mitigations)))
+    if len(choice.name) > LONGEST:
         raise _wrong(f"The name of a probe is too long. Use at most {LONGEST} characters.")
-    return found
+    return choice
 
 
 def _wrong(problem: str) -> InvalidValue:
@@ -255,21 +259,23 @@ def choices_of_probes(
     features: Sequence[str], is_on: Callable[[str], bool]
 ) -> list[tuple[str, str]]:
     """Names and descriptions of the probes for a form, where personas have these features."""
-    found = []
+    choices = []
     for probe in PROBES.where(is_on):
         if probe.option_name == FEATURE:
             words = ", once for each attribute" if len(features) > 1 else ""
             if features:
-                found.append((f"{probe.name}:{EVERY}", f"{probe.name}: {probe.description}{words}"))
+                choices.append(
+                    (f"{probe.name}:{EVERY}", f"{probe.name}: {probe.description}{words}")
+                )
         else:
-            found.append((probe.name, f"{probe.name}: {probe.description}"))
-    return found
+            choices.append((probe.name, f"{probe.name}: {probe.description}"))
+    return choices
 
 
 def with_baselines(probes: list[str]) -> list[str]:
     """The names of runs that probes need, each after the run to compare it with."""
-    found: list[str] = []
+    runs: list[str] = []
     for words in probes:
         choice = probe_choice(words)
-        found += [choice.baseline.name, choice.name]
-    return list(dict.fromkeys(found))
+        runs += [choice.baseline.name, choice.name]
+    return list(dict.fromkeys(runs))

@@ -261,11 +261,11 @@ class Examples(_PersonaProbe):
 
     def change(self, slots: Slots, asked: Asked) -> Slots:
         chosen = sorted(
-            asked.examples, key=lambda each: asked.draw("example", asked.item, each.item)
+            asked.examples, key=lambda example: asked.draw("example", asked.item, example.item)
         )[: int(asked.option)]
         if not chosen:
             return slots
-        entries = [_entry(number, each, asked) for number, each in enumerate(chosen, start=1)]
+        entries = [_entry(number, example, asked) for number, example in enumerate(chosen, start=1)]
         head = text("examples", "head", language=asked.language)
         return replace(slots, examples="\n\n".join([head, *entries]))
 

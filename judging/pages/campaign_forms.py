@@ -74,7 +74,9 @@ def usual_settings(study: Study) -> list[str]:
 def wordings_of(study: Study) -> list[tuple[str, str]]:
     """The words of the settings, and the versions of the study's own wordings."""
     own = study.prompt_templates.defer("exact_texts").order_by("name", "version")
-    words = [(each.reference, f"{each}, for the setting “{each.setting}”") for each in own]
+    words = [
+        (wording.reference, f"{wording}, for the setting “{wording.setting}”") for wording in own
+    ]
     return [(OWN_WORDS, "The words of the setting"), *words]
 
 

@@ -88,7 +88,7 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
     preset = request.GET.get("preset", "")
     own_forms = [kind.own_form for kind in backend_kinds() if kind.own_form]
     own_form = (
-        next((each for each in own_forms if each.preset == preset), None)
+        next((own for own in own_forms if own.preset == preset), None)
         if like is None
         else backend_kind(like.backend).own_form
     )
@@ -125,11 +125,11 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _preset_groups(user: User) -> list[tuple[str, list[tuple[str, JudgePreset, bool]]]]:
-    usable = usable_addresses(user, [each.base_url for each in presets().values()])
+    usable = usable_addresses(user, [preset.base_url for preset in presets().values()])
     rows: dict[str, list[tuple[str, JudgePreset, bool]]] = {title: [] for title in GROUPS.values()}
-    for name, each in presets().items():
-        is_usable = not each.base_url or each.base_url in usable
-        rows[GROUPS[each.group]].append((name, each, is_usable))
+    for name, preset in presets().items():
+        is_usable = not preset.base_url or preset.base_url in usable
+        rows[GROUPS[preset.group]].append((name, preset, is_usable))
     return list(rows.items())
 
 

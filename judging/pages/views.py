@@ -138,8 +138,8 @@ def runs_csv(rows: Iterable[RunRow], *, name: str) -> HttpResponse:
 
 
 def judgments_csv(judgments: QuerySet[Judgment], *, name: str) -> HttpResponse:
-    found = judgments.iterator(chunk_size=2000)
-    cells = ([cell(judgment) for cell in _JUDGMENT_CSV.values()] for judgment in found)
+    rows = judgments.iterator(chunk_size=2000)
+    cells = ([cell(judgment) for cell in _JUDGMENT_CSV.values()] for judgment in rows)
     return csv_response(name, [*_JUDGMENT_CSV], cells)
 
 
@@ -272,13 +272,13 @@ class ShownJudgment:
     @property
     def details(self) -> list[tuple[str, str]]:
         """Other contents of the reply, in words. How it was read is `Judgment.read_as`."""
-        found: dict[str, Any] = {**(self.judgment.details or {})}
-        found.pop("read", None)
-        if levels := found.get("levels"):  # a database keeps no order
-            found["levels"] = {level: levels[level] for level in LEVELS if level in levels}
+        details: dict[str, Any] = {**(self.judgment.details or {})}
+        details.pop("read", None)
+        if levels := details.get("levels"):  # a database keeps no order
+            details["levels"] = {level: levels[level] for level in LEVELS if level in levels}
         return [
             (_DETAILS.get(name) or name.replace("_", " ").capitalize(), _in_words(of))
-            for name, of in found.items()
+            for name, of in details.items()
         ]
 
 
@@ -361,10 +361,10 @@ def run_panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str, Any]:
     progress = recent_progress(run)
     allowed = may_edit(request.user, study.slug)
-    found = (
+    shown_panels = (
         delivery.panel(run, progress, may_edit=allowed) for delivery in deliveries.MORE.of(study)
     )
-    panels = [panel for panel in found if panel is not None]
+    panels = [panel for panel in shown_panels if panel is not None]
     return {
         "study": study,
         "run": run,
@@ -391,13 +391,16 @@ def _conditions_of(run: JudgeRun, judgments: int) -> Conditions:
         "conditions",
         run.pk,
         count=lambda: conditions_of([run])[run.pk],
-        rows=lambda found: judgments,
+        rows=lambda conditions: judgments,
     )
 
 
 def _saving_of(run: JudgeRun, judgments: int) -> Saving | None:
     return kept(
-        "saving", run.pk, count=lambda: saving_of(run), rows=lambda found: judgments if found else 0
+        "saving",
+        run.pk,
+        count=lambda: saving_of(run),
+        rows=lambda saving: judgments if saving else 0,
     )
 
 
@@ -460,17 +463,17 @@ def _all_shown(
     request: HttpRequest, study: Study, run: JudgeRun, page: Iterable[Judgment]
 ) -> list[ShownJudgment]:
     """Judgments with prompts, and the address of their source if the user may see it."""
-    shown = [_shown(study, run, judgment) for judgment in page]
-    sources = [each.judgment.reused_from for each in shown if each.judgment.reused_from]
+    rows = [_shown(study, run, judgment) for judgment in page]
+    sources = [row.judgment.reused_from for row in rows if row.judgment.reused_from]
     if not sources:
-        return shown
+        return rows
     studies = {study.pk: study.slug}
     others = {source.run.study_id for source in sources} - studies.keys()
     studies |= dict(studies_for(request.user).filter(pk__in=others).values_list("pk", "slug"))
-    for each in shown:
-        if (source := each.judgment.reused_from) and (slug := studies.get(source.run.study_id)):
-            each.source = reverse("judging:run", args=[slug, source.run.public_id])
-    return shown
+    for row in rows:
+        if (source := row.judgment.reused_from) and (slug := studies.get(source.run.study_id)):
+            row.source = reverse("judging:run", args=[slug, source.run.public_id])
+    return rows
 
 
 def _in_words(detail: Any) -> str:

@@ -46,7 +46,9 @@ class WordingForm(forms.Form):
         help_text="An existing name gets a new version, or is replaced if no run uses it yet.",
     )
     setting = forms.ChoiceField(
-        choices=lambda: [(each.name, each.description) for each in registry.protocols()],
+        choices=lambda: [
+            (protocol.name, protocol.description) for protocol in registry.protocols()
+        ],
         label="Setting",
         help_text="The setting reads the replies, so the text must ask for replies in its form.",
     )
@@ -142,7 +144,7 @@ def write_wording(request: HttpRequest, slug: str) -> HttpResponse:
     initial = {field: getattr(like, field) for field in fields} if like else {}
     form = WordingForm(request.POST or None, initial=initial)
     seen = request.POST.get("seen")
-    shown: dict[str, Any] = {"seen": seen or (like.sha256 if like else "")}
+    parts: dict[str, Any] = {"seen": seen or (like.sha256 if like else "")}
     if form.is_valid():
         try:
             if "save" in request.POST:
@@ -150,14 +152,14 @@ def write_wording(request: HttpRequest, slug: str) -> HttpResponse:
                 stored = save_wording(study_id=study.pk, seen=seen, user=cast(User, user), **values)
                 messages.success(request, f"{stored} is saved.")
                 return redirect("judging:wording", slug, stored.public_id)
-            shown |= _checked(study, form)
+            parts |= _checked(study, form)
         except JudgingError as error:
             form.show(error)
         except StaleVersion as error:
             form.add_error(None, str(error))
             theirs = newest_wording(study, form.cleaned_data["name"])
-            shown["seen"] = theirs.sha256 if theirs else ""
-    context = {"study": study, "form": form, "like": like, "slots": SLOTS} | shown
+            parts["seen"] = theirs.sha256 if theirs else ""
+    context = {"study": study, "form": form, "like": like, "slots": SLOTS} | parts
     page = render(request, "judging/wording_form.html", context, status=422 if form.errors else 200)
     return with_frames(page)
 
@@ -166,13 +168,13 @@ def _checked(study: Study, form: WordingForm) -> dict[str, Any]:
     """Remarks and prompts of the texts in the form. Raises `InvalidValue` for the first problem."""
     texts = {field: form.cleaned_data[field] for field in TEXTS}
     checked = checked_texts(study, form.cleaned_data["setting"], **texts)
-    for field, found in checked.items():
-        for problem in found.problems:
+    for field, check in checked.items():
+        for problem in check.problems:
             form.add_error(field, problem)
     if form.errors:
         return {}
     wording = PromptTemplate(study=study, setting=form.cleaned_data["setting"], **texts)
-    remarks = dict.fromkeys(remark for found in checked.values() for remark in found.remarks)
+    remarks = dict.fromkeys(remark for check in checked.values() for remark in check.remarks)
     return {"remarks": list(remarks), "examples": example_prompts(wording), "is_checked": True}
 
 

@@ -122,9 +122,9 @@ def judge_needs(study: Study) -> Iterator[Need]:
             row for row in rows if row.run.state == JudgeRun.State.DONE and row.progress.error
         ],
     }
-    for kind, found in kinds.items():
-        if found:
-            yield _need(study, kind, found)
+    for kind, runs_of_kind in kinds.items():
+        if runs_of_kind:
+            yield _need(study, kind, runs_of_kind)
     for row in rows:
         if row.progress.unparseable and (offer := offer_of(row.run)):
             words = f"{row.run.judge.name} ({row.run.get_setting_display()}): {offer.words}"
@@ -199,7 +199,9 @@ def latest_runs(studies: Sequence[Study]) -> dict[int, ListCell]:
         .values_list("study")
         .annotate(made=Max("created_at"), touched=Max("touched_at"))
     )
-    return {pk: ListCell(when=max(filter(None, (made, touched)))) for pk, made, touched in rows}
+    return {
+        pk: ListCell(when=max(filter(None, (created, touched)))) for pk, created, touched in rows
+    }
 
 
 def run_pages(study: Study) -> list[SectionPage]:

@@ -429,8 +429,8 @@ class RunStudyFacts:
     def questions(self, limit: int | None) -> list[QuestionItem]:
         """The items of a run whose judge asks about all of them."""
         if limit not in self._questions:
-            found, among = questions_of_study(self.study, limit), self._items
+            items, among = questions_of_study(self.study, limit), self._items
             if among is not None:
-                found = [question for question in found if question.pk in among]
-            self._questions[limit] = found
+                items = [question for question in items if question.pk in among]
+            self._questions[limit] = items
         return self._questions[limit]

@@ -79,7 +79,7 @@ def raw_item(item: Item) -> dict[str, Any]:
     if item.advice:
         row["advice"] = item.advice
     if item.option_set:
-        others = [response_as_given(each) for each in item.option_set["others"]]
+        others = [response_as_given(response) for response in item.option_set["others"]]
         row["option_set"] = item.option_set | {"others": others}
     if item.media:
         row["media"] = as_given(item.media)

@@ -52,9 +52,9 @@ class BucketStorage(FilesStorage, S3Storage):
 
     def _open(self, name: str, mode: str = "rb") -> "File[bytes]":
         with _in_words(f"{self.shown(name)} cannot be read"):
-            found: File[bytes] = super()._open(name, mode)
-            found.seek(0)  # fetches the content here, and not while a page is sent
-            return found
+            file: File[bytes] = super()._open(name, mode)
+            file.seek(0)  # fetches the content here, and not while a page is sent
+            return file
 
     def _save(self, name: str, content: Any) -> str:
         with _in_words(f"{self.shown(name)} cannot be written"):
@@ -75,8 +75,8 @@ class BucketStorage(FilesStorage, S3Storage):
     @_in_words()
     def listing(self, folder: str) -> Iterator[tuple[str, int, float]]:
         start = f"{self._key(folder)}/"
-        found = self.bucket.objects.filter(Prefix=start)
-        rows = [(o.key.removeprefix(start), o.size, o.last_modified.timestamp()) for o in found]
+        objects = self.bucket.objects.filter(Prefix=start)
+        rows = [(o.key.removeprefix(start), o.size, o.last_modified.timestamp()) for o in objects]
         return iter(rows)
 
     def shown(self, name: str) -> str:

@@ -86,6 +86,6 @@ def files_below(top: Path) -> Iterator[tuple[str, int, float]]:
     for path, _, names in os.walk(top):
         for name in names:
             with suppress(FileNotFoundError):
-                found = os.lstat(file := os.path.join(path, name))
-                if stat.S_ISREG(found.st_mode):
-                    yield os.path.relpath(file, top), found.st_size, found.st_mtime
+                status = os.lstat(file := os.path.join(path, name))
+                if stat.S_ISREG(status.st_mode):
+                    yield os.path.relpath(file, top), status.st_size, status.st_mtime

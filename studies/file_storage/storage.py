@@ -76,12 +76,12 @@ class FilesStorage(Storage, ABC):
 
     def owners(self, kind: str) -> dict[str, float]:
         """The owners of files of a kind, sorted, with the time stamp of the last change."""
-        found: dict[str, float] = {}
+        ages: dict[str, float] = {}
         for path, _, changed_at in self.listing(kind):
             owner = path.partition("/")[0]
             if not owner.startswith("."):  # a draft
-                found[owner] = max(found.get(owner, 0.0), changed_at)
-        return dict(sorted(found.items()))
+                ages[owner] = max(ages.get(owner, 0.0), changed_at)
+        return dict(sorted(ages.items()))
 
     def usage(self, kind: str) -> tuple[int, int]:
         """Bytes and number of the files of a kind."""

@@ -113,4 +113,4 @@ def _workers_are_there() -> bool:
     """Whether workers have been heard from, and none is silent now."""
     workers = apps.get_model("studies", "Heartbeat").objects.exclude(role="schedule")
     seen = list(workers.values_list("seen_at", flat=True))
-    return bool(seen) and not any(clock.is_long_ago(each, STALLED_AFTER) for each in seen)
+    return bool(seen) and not any(clock.is_long_ago(moment, STALLED_AFTER) for moment in seen)

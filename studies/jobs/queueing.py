@@ -12,12 +12,12 @@ logger = logging.getLogger(__name__)
 
 def failures() -> tuple[type[Exception], ...]:
     """What queueing may raise: errors of a broker's server, of its folder, and of the library."""
-    found: tuple[type[Exception], ...] = (KombuError, OSError)
+    errors: tuple[type[Exception], ...] = (KombuError, OSError)
     if "redis" in sys.modules:  # otherwise the broker is a folder
         from redis import RedisError
 
-        found += (RedisError,)
-    return found
+        errors += (RedisError,)
+    return errors
 
 
 def queue(task: Task, *arguments: Any, **route: Any) -> None:

@@ -118,7 +118,7 @@ def carry_out(
     rows = jobs._default_manager.filter(pk=job_id, state=Job.State.RUNNING, attempts=job.attempts)
     try:
         with _heartbeat(rows) as progress:
-            found = work(job, progress)
+            report = work(job, progress)
     except JobStopped:
         logger.info("%s %s was stopped", jobs.__name__, job_id)
     except JobProblem as error:
@@ -132,7 +132,7 @@ def carry_out(
         logger.exception("%s %s failed", jobs.__name__, job_id)
         raise
     else:
-        _end(rows, Job.State.DONE, {"message": "Done.", "progress": 100, **found})
+        _end(rows, Job.State.DONE, {"message": "Done.", "progress": 100, **report})
     job.refresh_from_db()
     return job
 

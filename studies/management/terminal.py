@@ -122,9 +122,9 @@ def add_scale(parser: ArgumentParser) -> None:
 
 
 def _scale(text: str) -> ScaleRange:
-    if (found := scale_of(text)) is None:
+    if (scale := scale_of(text)) is None:
         raise ArgumentTypeError(f"must be two numbers such as 1-5, not “{text}”")
-    return found
+    return scale
 
 
 def explain(error: ValidationError) -> str:

@@ -46,7 +46,7 @@ SECTIONS: Kind[type[AddedSettings]] = Kind("holdings", "settings")
 
 def added_fields() -> dict[str, "models.Field[Any, Any]"]:
     """The field of each added setting."""
-    return {name: field for each in SECTIONS for name, field in each.settings().items()}
+    return {name: field for section in SECTIONS for name, field in section.settings().items()}
 
 
 def fields_on(study: "Study") -> list[tuple[str, tuple[str, ...]]]:

@@ -234,19 +234,22 @@ class Item(models.Model):
         if not self.option_set:
             return [self.r1, self.r2]
         place = self.option_set["place"]
-        by_place = {each["place"]: each for each in self.option_set["others"]}
+        by_place = {response["place"]: response for response in self.option_set["others"]}
         by_place |= {place[side]: self.response(side) for side in ("r1", "r2")}
         return [by_place[number] for number in sorted(by_place)]
 
     @property
     def shown_media(self) -> list[dict[str, Any]]:
         """The pictures and sounds of its question and of its two responses."""
-        return [*self.media, *(each for one in (self.r1, self.r2) for each in one.get("media", ()))]
+        return [
+            *self.media,
+            *(medium for one in (self.r1, self.r2) for medium in one.get("media", ())),
+        ]
 
     @property
     def all_media(self) -> list[dict[str, Any]]:
         """The pictures and sounds of its question and of every response of its set."""
-        return [*self.media, *(each for one in self.options for each in one.get("media", ()))]
+        return [*self.media, *(medium for one in self.options for medium in one.get("media", ()))]
 
     def choice_of(self, ranking: Sequence[int]) -> str:
         """Which of its two responses ranks higher in a ranking of its set, by number."""

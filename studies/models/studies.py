@@ -300,7 +300,9 @@ class Study(models.Model):
     @property
     def shown_criteria(self) -> tuple[tuple[str, str], ...]:
         """The name and the description of each criterion."""
-        return tuple((each["name"], each.get("description", "")) for each in self.criteria)
+        return tuple(
+            (criterion["name"], criterion.get("description", "")) for criterion in self.criteria
+        )
 
     def clean(self) -> None:
         """Refuse criteria that cannot be shown, and unknown values of redistribution.

@@ -34,7 +34,7 @@ def extras(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         study = get_study(request.user, slug, role=Membership.Role.EDITOR)
         name, is_wanted = request.POST.get("extra", ""), "on" in request.POST
-        known = {each.extra.name: each.extra for each in extras_in(study)}
+        known = {row.extra.name: row.extra for row in extras_in(study)}
         if name not in known:
             raise Http404("There is no such extra.")
         names = {*study.extras, name} if is_wanted else {*study.extras} - {name}
@@ -58,12 +58,12 @@ def extras(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "studies/extras.html", context)
 
 
-def _grouped(found: Iterable[ExtraInStudy]) -> list[tuple[str, list[ExtraInStudy]]]:
+def _grouped(rows: Iterable[ExtraInStudy]) -> list[tuple[str, list[ExtraInStudy]]]:
     order = list(_GROUPS)
-    in_order = sorted(found, key=lambda each: order.index(each.extra.group))
+    in_order = sorted(rows, key=lambda row: order.index(row.extra.group))
     return [
         (_GROUPS[group], list(cards))
-        for group, cards in groupby(in_order, key=lambda each: each.extra.group)
+        for group, cards in groupby(in_order, key=lambda row: row.extra.group)
     ]
 
 

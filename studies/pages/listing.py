@@ -25,9 +25,9 @@ def list_studies(
     user: User | AnonymousUser, *, search: str = "", state: str = "", sort: str = "-created"
 ) -> QuerySet[Study]:
     """The studies that `user` can see, with `items`, `answers` and `seats` counted."""
-    found = studies_for(user)
-    sizes = _sizes_of(found, user)
-    found = found.annotate(
+    studies = studies_for(user)
+    sizes = _sizes_of(studies, user)
+    studies = studies.annotate(
         **{
             name: Case(
                 *(When(pk=pk, then=Value(size[n])) for pk, size in sizes.items()), default=Value(0)
@@ -36,14 +36,14 @@ def list_studies(
         }
     )
     if search:
-        found = found.filter(Q(title__icontains=search) | Q(slug__icontains=search))
-    found = found.filter(archived_at__isnull=state != ARCHIVED)
+        studies = studies.filter(Q(title__icontains=search) | Q(slug__icontains=search))
+    studies = studies.filter(archived_at__isnull=state != ARCHIVED)
     if state in Study.State.values:
-        found = found.filter(state=state)
+        studies = studies.filter(state=state)
     if sort.removeprefix("-") not in SORTS:
         sort = "-created"
     column = SORTS[sort.removeprefix("-")]
-    return found.order_by(f"-{column}" if sort.startswith("-") else column, "pk")
+    return studies.order_by(f"-{column}" if sort.startswith("-") else column, "pk")
 
 
 ITEM_SORTS = {"": "id", "answered": "fewest answers", "-answered": "most answers"}
@@ -53,12 +53,12 @@ def find_items(
     study: Study, *, search: str = "", split: str = "", sort: str = ""
 ) -> QuerySet[Item]:
     """The items of a study, of every split or one, with `search` in question or key."""
-    found = Item.everything.filter(study=study).order_by(*filter(None, [sort]), "key")
+    items = Item.everything.filter(study=study).order_by(*filter(None, [sort]), "key")
     if search:
-        found = found.filter(Q(question__icontains=search) | Q(key__icontains=search))
+        items = items.filter(Q(question__icontains=search) | Q(key__icontains=search))
     if split in Item.Split.values:
-        found = found.filter(split=split)
-    return found
+        items = items.filter(split=split)
+    return items
 
 
 def _sizes_of(
@@ -77,7 +77,7 @@ def _sizes_of(
         "studies",
         user.pk,
         count=count,
-        rows=lambda found: sum(items for items, *_ in found.values()),
+        rows=lambda counts: sum(items for items, *_ in counts.values()),
     )
 
 
@@ -103,7 +103,7 @@ def study_figures(study: Study) -> StudyFigures:
         study.pk,
         study.version,
         count=lambda: _count_study(study),
-        rows=lambda found: found.items,
+        rows=lambda counts: counts.items,
     )
 
 

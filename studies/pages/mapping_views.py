@@ -103,7 +103,7 @@ class MappingForm:
         columns = sorted(
             self.head.columns, key=lambda column: fields.get(column, "") == NOT_IMPORTED
         )
-        shown = set(columns[:MAX_SHOWN])
+        first = set(columns[:MAX_SHOWN])
         return [
             ColumnRow(
                 number,
@@ -113,7 +113,7 @@ class MappingForm:
                 labels.get(column) or label_of(column),
             )
             for number, column in enumerate(self.head.columns)
-            if column in shown
+            if column in first
         ]
 
     @property
@@ -131,19 +131,19 @@ class MappingForm:
         if self.mapping.is_pair or self.mapping.column_of("own_answer") is None:
             return []
         mapped = MappedRows(self.mapping)
-        found = counted(mapped.answers(cells) for _, cells in self.head.rows)
-        return [one for one in found if one.value]
+        counts = counted(mapped.answers(cells) for _, cells in self.head.rows)
+        return [one for one in counts if one.value]
 
     @property
     def asked_values(self) -> list[ValueCount]:
         """The values whose meaning the page asks for; texts of responses need no question."""
-        found = {
+        faults = {
             one.value: one
             for one in reversed(self.values)
             if one.answer is None
             or one.answer == self.mapping.answers.get(one.value, meaning_of(one.value))
         }
-        return [one for one in reversed(found.values()) if len(one.value) <= _LONGEST_VALUE][
+        return [one for one in reversed(faults.values()) if len(one.value) <= _LONGEST_VALUE][
             :_VALUES
         ]
 

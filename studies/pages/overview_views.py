@@ -224,8 +224,8 @@ def detail(request: HttpRequest, slug: str) -> HttpResponse:
 def monitor_panel(request: HttpRequest, slug: str) -> HttpResponse:
     """The monitor alone, which the overview fetches every few seconds."""
     study = get_study(request.user, slug)
-    found = monitor(study, may_edit=_may_edit(request, study))
-    return render(request, "studies/_monitor.html", {"study": study, "monitor": found})
+    state = monitor(study, may_edit=_may_edit(request, study))
+    return render(request, "studies/_monitor.html", {"study": study, "monitor": state})
 
 
 @require_GET
@@ -245,12 +245,12 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
     may_edit, is_draft = _may_edit(request, study), study.state == Study.State.DRAFT
     routes = launch_routes.of(study) if is_draft and may_edit else []
     route = routes[0] if routes else None
-    found = [
+    panels = [
         _with_way_back(check) for check in (route.checks if route else registered_checks(study))
     ]
     context = {
         "study": study,
-        "checks": sort_checks(found),
+        "checks": sort_checks(panels),
         "may_edit": may_edit,
         "route": route if route and route.address else None,
         "may_open": is_draft and may_edit and not sort_checks(registered_checks(study)).blocking,

@@ -56,11 +56,11 @@ class LongList(Paginator):
         end = min(first + self.per_page, self.count)
         ids = self.object_list.prefetch_related(None).values_list("pk", flat=True)
         if first < self.count / 2:
-            found = list(ids[first:end])
+            page_ids = list(ids[first:end])
         else:
-            found = list(ids.reverse()[self.count - end : self.count - first])[::-1]
-        rows = self.object_list.in_bulk(found)
-        return Page([rows[pk] for pk in found if pk in rows], number, self)
+            page_ids = list(ids.reverse()[self.count - end : self.count - first])[::-1]
+        rows = self.object_list.in_bulk(page_ids)
+        return Page([rows[pk] for pk in page_ids if pk in rows], number, self)
 
 
 def csv_response(name: str, header: Iterable[str], rows: Iterable[Iterable[Any]]) -> HttpResponse:

@@ -319,8 +319,8 @@ class SettingsForm(forms.ModelForm):
     def values(self) -> dict[str, Any]:
         """The submitted settings, under the names of the study's fields."""
         names = [*(name for name in self.Meta.fields if name != "slug"), *self.added]
-        made = {"reward": self.instance.reward, "source": self.instance.source}
-        return {name: self.cleaned_data[name] for name in names} | made
+        values = {"reward": self.instance.reward, "source": self.instance.source}
+        return {name: self.cleaned_data[name] for name in names} | values
 
     def changed_fields(self) -> list[str]:
         """The changed settings, under the names of the study's fields."""

@@ -1,22 +1,52 @@
-"""The signed-in user: how long a session lasts, and who it is on pages without sessions."""
+"""Who sends a request: its network address, and the signed-in user while a session lasts."""
 
 import datetime as dt
+import ipaddress
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
 
-from studies.pages.accounts.client_address import client_address
 from studies.services.accounts.credentials import ADDRESS, BEGUN, BROWSER, SEEN, is_over
 from studies.statements import clock
 
+UNKNOWN = "unknown"
 _session = SessionMiddleware(lambda request: HttpResponse())
 # A page view is stored at most this often, so that not every read writes.
 _NOTED_EVERY = dt.timedelta(minutes=10)
 # For this long after signing in, pages do not ask for the password again.
 _FRESH = dt.timedelta(minutes=15)
+
+
+def client_address(request: HttpRequest) -> str:
+    """The address that sent the request, in the form that limits use.
+
+    Any client can write X-Forwarded-For, so only the last `TRUSTED_PROXIES` entries count, which
+    the installation's own proxies wrote. IPv6 addresses are cut to their network of 64 bits, which
+    belongs to one connection.
+    """
+    connection = request.META.get("REMOTE_ADDR", "")
+    if settings.TRUSTED_PROXIES:
+        written = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+        if len(written) >= settings.TRUSTED_PROXIES:
+            return _counted(written[-settings.TRUSTED_PROXIES]) or _counted(connection) or UNKNOWN
+    return _counted(connection) or UNKNOWN
+
+
+def _counted(text: str) -> str:
+    """The address in the form that limits use; empty if `text` is not an address."""
+    try:
+        address = ipaddress.ip_address(text.strip())
+    except ValueError:
+        return ""
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((int(address), 64), strict=False))
 
 
 def begin_session(request: HttpRequest, **sent: Any) -> None:

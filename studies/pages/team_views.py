@@ -126,13 +126,13 @@ def _team_page(
 ) -> HttpResponse:
     """The team; `link` is that of a new invitation, shown only once."""
     may_change = role_of(request.user, study) == Membership.Role.OWNER
-    found = study.memberships.select_related("user").order_by("created_at", "pk")
+    memberships = study.memberships.select_related("user").order_by("created_at", "pk")
     owner = Membership.Role.OWNER
     context = {
         "study": study,
         "members": [
             (row, team.granted_by(study, row.user_id) if may_change and row.role == owner else [])
-            for row in found
+            for row in memberships
         ],
         "roles": Membership.Role.choices,
         "invitations": team.open_invitations(study).select_related("invited_by"),
@@ -238,7 +238,7 @@ def hand_over(request: HttpRequest, slug: str) -> HttpResponse:
             keep=request.POST.getlist("keep"),
             leaving=leaving,
             afterwards="" if afterwards == "none" else afterwards,
-            also=[pk for each in request.POST.getlist("also") if (pk := whole_number(each))],
+            also=[pk for number in request.POST.getlist("also") if (pk := whole_number(number))],
         )
     except Membership.DoesNotExist:
         raise Http404("not a member") from None
@@ -351,14 +351,14 @@ def copy(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             # A copy has no answers, so nobody in it is simulated yet.
-            made = copy_study(study_id=study.pk, by=user, is_simulated=False, **form.cleaned_data)
+            new = copy_study(study_id=study.pk, by=user, is_simulated=False, **form.cleaned_data)
         except StudyError as error:
             form.add_error("slug", str(error))
         except ValidationError as error:
             form.add_error("slug", " ".join(error.messages))
         else:
             messages.success(request, "The copy is a draft without answers.")
-            return redirect("studies:detail", made.slug)
+            return redirect("studies:detail", new.slug)
     return _whole_study_page(request, study, copying=form)
 
 

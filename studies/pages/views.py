@@ -84,12 +84,12 @@ def list_page(request: HttpRequest) -> HttpResponse:
     """List the studies of the user, with filters."""
     chosen = {name: request.GET.get(name, "") for name in ("search", "state", "sort")}
     sort = chosen["sort"] or "-created"
-    found = list_studies(
+    studies = list_studies(
         request.user, search=chosen["search"].strip(), state=chosen["state"], sort=sort
     )
     if request.GET.get("format") == "csv":
-        return _list_csv(found)
-    page = Paginator(found, _STUDIES_PER_PAGE).get_page(request.GET.get("page"))
+        return _list_csv(studies)
+    page = Paginator(studies, _STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "rows": study_rows(page.object_list),
@@ -118,18 +118,18 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
     if sending:
         if "partial_profiles" in request.POST:
             user = cast(User, request.user)
-            shown = show_partial_profiles(study_id=study.pk, user=user)
-            messages.success(request, f"Annotators get {shown:,} more items.")
+            released = show_partial_profiles(study_id=study.pk, user=user)
+            messages.success(request, f"Annotators get {released:,} more items.")
         return redirect("studies:items", slug)
     search = request.GET.get("search", "").strip()
     split = request.GET.get("split", "")
     sort = request.GET.get("sort", "")
     sort = sort if sort in ITEM_SORTS else ""
-    found = find_items(study, search=search, split=split, sort=sort)
+    rows = find_items(study, search=search, split=split, sort=sort)
     held_back = Item.objects.filter(study=study, is_held_back=True).order_by().values("study")
-    found = found.annotate(held_back=Subquery(held_back.values(n=Count("pk"))))
-    found = found.defer("r1", "r2", "metadata")
-    items = LongList(found, _PER_PAGE, name="items", key=(study.pk, study.version, split, search))
+    rows = rows.annotate(held_back=Subquery(held_back.values(n=Count("pk"))))
+    rows = rows.defer("r1", "r2", "metadata")
+    items = LongList(rows, _PER_PAGE, name="items", key=(study.pk, study.version, split, search))
     page = items.get_page(request.GET.get("page"))
     first = next(iter(page.object_list), None)
     context = {

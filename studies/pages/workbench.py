@@ -293,13 +293,13 @@ def _marks(study: Study) -> list[Mark]:
 
 def navigation(study: Study, *, view_name: str, path: str) -> list[NavigationLink]:
     """The sections of `study`, seen from the page at `path`."""
-    found = _marks(study)
+    marks = _marks(study)
     here = section_of(view_name)
     links = []
     for section, (title, name) in _SECTIONS.items():
         address = reverse(name, args=[study.slug])
         current = ("page" if address == path else "true") if section == here else ""
-        own = [mark for mark in found if mark.section == section]
+        own = [mark for mark in marks if mark.section == section]
         counts = [mark.count for mark in own if mark.count is not None]
         alerts = tuple(mark.alert for mark in own if mark.alert)
         links.append(
@@ -321,15 +321,15 @@ def pages_here(study: Study, *, view_name: str, path: str, may_edit: bool) -> li
     """The pages of the current section, if there are several."""
     here = section_of(view_name)
     begun = {mark.section for mark in _marks(study) if mark.count}
-    found = [
+    lists = [
         page
         for page in section_pages.of(study)
         if page.section == here and (may_edit or not page.for_editors)
         if not page.once or page.once in begun or path.startswith(page.address)
     ]
-    if len(found) < 2:
+    if len(lists) < 2:
         return []
-    above = [page.address for page in found if path.startswith(page.address)]
+    above = [page.address for page in lists if path.startswith(page.address)]
     nearest = max(above, key=len, default="")
     return [
         SectionLink(
@@ -337,7 +337,7 @@ def pages_here(study: Study, *, view_name: str, path: str, may_edit: bool) -> li
             page.address,
             ("page" if page.address == path else "true") if page.address == nearest else "",
         )
-        for page in found
+        for page in lists
     ]
 
 

@@ -102,12 +102,12 @@ class MediaMarks:
         The frames of a film come at its place.
         """
         lines = []
-        for each in media:
+        for medium in media:
             self._shown += 1
-            kind = each["type"].partition("/")[0]
+            kind = medium["type"].partition("/")[0]
             words = _words_in(self._language)
             name = f"{words[kind]} {self._shown}{words.get(f'after_{kind}', '')}"
-            lines.append(f"[{name}]{media_mark(each['sha256'])}")
+            lines.append(f"[{name}]{media_mark(medium['sha256'])}")
         return "\n".join(lines)
 
 
@@ -209,19 +209,19 @@ def slots_of(
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     words = words_in(language)
     media = MediaMarks(language)
-    shown = media.marks(item.media)
+    marks = media.marks(item.media)
     return Slots(
         persona=""
         if features is not None and not features
         else persona_text(item, profile_for(item, features=features), language),
         context=_block(item.context_title or words["context"], item.context),
-        question=_block(words["question"], _lines(item.question, shown)),
+        question=_block(words["question"], _lines(item.question, marks)),
         response_a=_response(item.response(shown_first), words, media),
         response_b=_response(item.response(second), words, media),
         bands=bands_text(language),
         criteria=criteria_text(item.study.criteria),
         context_text=item.context,
-        question_text=_lines(item.question, shown),
+        question_text=_lines(item.question, marks),
         advice=_advice(item.advice),
     )
 
@@ -258,10 +258,10 @@ def _advice(advice: Mapping[str, str]) -> str:
 def criteria_text(criteria: Sequence[Mapping[str, str]]) -> str:
     """The criteria of a study, a line each."""
     return "\n".join(
-        f"- {each['name']}: {each['description']}"
-        if each.get("description")
-        else f"- {each['name']}"
-        for each in criteria
+        f"- {criterion['name']}: {criterion['description']}"
+        if criterion.get("description")
+        else f"- {criterion['name']}"
+        for criterion in criteria
     )
 
 

@@ -181,32 +181,32 @@ def show_partial_profiles(*, study_id: int, user: User | None = None) -> int:
     """Let annotators get the items that are held back, and return their number."""
     study = lock_study(study_id)
     with seats_changing(study):
-        shown = release_items(study, user=user)
+        released = release_items(study, user=user)
         seat_items(study)
-    return shown
+    return released
 
 
 def release_items(study: Study, *, user: User | None) -> int:
     """Hold no item back any more; the caller holds the study's lock and opens the seats."""
-    shown = Item.everything.filter(study=study, is_held_back=True).update(is_held_back=False)
-    if shown:
-        record(study, "partial profiles shown", user=user, items=shown)
-    return shown
+    count = Item.everything.filter(study=study, is_held_back=True).update(is_held_back=False)
+    if count:
+        record(study, "partial profiles shown", user=user, items=count)
+    return count
 
 
 def _shown_by_another(study: Study) -> set[str]:
     """The keys of items whose set another item shows: the first by key, or one with answers."""
-    found = (
+    rows = (
         Item.objects.filter(study=study)
         .exclude(option_set={})
         .values_list("key", "persona", KT("option_set__id"), "seats_taken")
     )
-    shown: set[tuple[int, str]] = set()
+    texts: set[tuple[int, str]] = set()
     others = set()
-    for key, persona, option_set, _ in sorted(found, key=lambda row: (not row[3], row[0])):
-        if (persona, option_set) in shown:
+    for key, persona, option_set, _ in sorted(rows, key=lambda row: (not row[3], row[0])):
+        if (persona, option_set) in texts:
             others.add(key)
-        shown.add((persona, option_set))
+        texts.add((persona, option_set))
     return others
 
 
@@ -380,15 +380,15 @@ def expected_time(study: Study) -> ExpectedTime | None:
     efforts = [_effort(study, item) for item in items[:SAMPLED]]
     seconds = [effort.seconds() for effort in efforts]
     fast = [effort.seconds(FAST_WORDS_PER_MINUTE) for effort in efforts]
-    given = min(study.items_per_annotator, len(items))
+    per_annotator = min(study.items_per_annotator, len(items))
     return ExpectedTime(
         items=len(efforts),
         is_sample=len(items) > SAMPLED,
-        per_annotator=given,
+        per_annotator=per_annotator,
         seconds=_mean(seconds),
         longest=sorted(seconds)[math.ceil(0.95 * len(seconds)) - 1],
-        minutes=_mean(seconds) * given / 60,
-        fast_minutes=_mean(fast) * given / 60,
+        minutes=_mean(seconds) * per_annotator / 60,
+        fast_minutes=_mean(fast) * per_annotator / 60,
     )
 
 
@@ -402,15 +402,15 @@ def _effort(study: Study, item: Item) -> Effort:
         "" if study.asks_own_answers else profile_text(profile_for(item), style=study.persona_style)
     )
     whole = study.shows_whole_sets
-    shown = item.options if whole else [item.r1, item.r2]
+    responses = item.options if whole else [item.r1, item.r2]
     return Effort.of(
         [
             profile,
             item.context_title,
             item.context,
             item.question,
-            *(each.get("prompt") or "" for each in shown),
-            *(each.get("text") or "" for each in shown),
+            *(response.get("prompt") or "" for response in responses),
+            *(response.get("text") or "" for response in responses),
             item.advice.get("text", ""),
         ],
         item.language or study.language,

@@ -38,7 +38,7 @@ COPIES: Kind[KindOfCopy] = Kind("holdings", "kinds_of_copies")
 
 def related_studies(study: Study) -> list[AssociatedStudy]:
     """Every study that belongs with this one directly."""
-    return [*_made_by_copying(study), *(each for find in RELATED for each in find(study))]
+    return [*_made_by_copying(study), *(relation for find in RELATED for relation in find(study))]
 
 
 def related_to(study: Study, user: User | AnonymousUser) -> list[AssociatedStudy]:
@@ -50,12 +50,14 @@ def related_to(study: Study, user: User | AnonymousUser) -> list[AssociatedStudy
 
 def all_related(study: Study) -> set[int]:
     """The ids of all studies that belong with this one, directly or through others."""
-    found, new = {study.pk}, [study]
+    known, new = {study.pk}, [study]
     while new:
-        others = {each.study.pk: each.study for one in new for each in related_studies(one)}
-        new = [other for pk, other in others.items() if pk not in found]
-        found.update(others)
-    return found - {study.pk}
+        others = {
+            relation.study.pk: relation.study for one in new for relation in related_studies(one)
+        }
+        new = [other for pk, other in others.items() if pk not in known]
+        known.update(others)
+    return known - {study.pk}
 
 
 def _made_by_copying(study: Study) -> Iterable[AssociatedStudy]:

@@ -63,8 +63,8 @@ LOCKS: Kind[SettingsLock] = Kind("holdings", "locked_settings")
 
 def locked_settings(study: Study) -> dict[str, str]:
     """The settings that an app above has fixed, with the reason."""
-    found = [(lock, lock.why(study)) for lock in LOCKS]
-    return {name: why for lock, why in found if why for name in lock.fields}
+    reasons = [(lock, lock.why(study)) for lock in LOCKS]
+    return {name: why for lock, why in reasons if why for name in lock.fields}
 
 
 def fixed_settings(study: Study) -> tuple[str, ...]:

@@ -114,8 +114,8 @@ def _keep(copy: Study, only: Mapping[str, Mapping[str, Any]]) -> None:
 
 def copy_rows(rows: QuerySet[M], **changes: Any) -> list[M]:
     """Store copies of rows of one model, with new values for some fields."""
-    made = [type(row)(**values_of(row) | changes) for row in rows.order_by("pk")]
-    stored: list[M] = rows.model._base_manager.bulk_create(made, batch_size=1000)
+    copies = [type(row)(**values_of(row) | changes) for row in rows.order_by("pk")]
+    stored: list[M] = rows.model._base_manager.bulk_create(copies, batch_size=1000)
     return stored
 
 
@@ -149,7 +149,7 @@ def _copy_items(study: Study, copy: Study) -> None:
             f" JOIN {personas} ours ON ours.id = item.persona_id"
             f" JOIN {personas} theirs ON theirs.study_id = %s AND theirs.key = ours.key"
             " WHERE item.study_id = %s ORDER BY item.id",
-            [*(value for _, given in values for value in given), copy.pk, study.pk],
+            [*(value for _, parts in values for value in parts), copy.pk, study.pk],
         )
 
 
@@ -315,12 +315,12 @@ def planned(study: Study) -> list[Deletion]:
     retention = Retention.objects.filter(study=study).first()
     if retention is None:
         return []
-    found = []
+    obstacles = []
     if (on := identities_due(study, retention)) is not None:
-        found.append(Deletion("the platform’s ids of its annotators", on, retention.obstacle))
+        obstacles.append(Deletion("the platform’s ids of its annotators", on, retention.obstacle))
     if (on := retention.delete_on) is not None:
-        found.append(Deletion("the study with everything in it", on, retention.obstacle))
-    return sorted(found, key=lambda deletion: deletion.on)
+        obstacles.append(Deletion("the study with everything in it", on, retention.obstacle))
+    return sorted(obstacles, key=lambda deletion: deletion.on)
 
 
 def identities_due(study: Study, retention: Retention) -> dt.date | None:
@@ -340,11 +340,11 @@ def backups_with(study: Study) -> QuerySet[Backup]:
 
 def backups_sentence(study: Study) -> str:
     """What the backups still hold, in a sentence."""
-    found = backups_with(study)
-    number = found.count()
+    backups = backups_with(study)
+    number = backups.count()
     if not number:
         return "No backup made here contains this study."
-    newest = found.latest("taken_at")
+    newest = backups.latest("taken_at")
     files = "1 backup was" if number == 1 else f"{number:,} backups were"
     return (
         f"{files} made here since this study was created and may still contain its data. The "

@@ -30,10 +30,12 @@ def insert_rows(
     checked them. Signals are not sent.
     """
     fields = {field.name: field for field in model._meta.concrete_fields}
-    given = [fields.pop(name) for name in names]
+    columns = [fields.pop(name) for name in names]
     others = [field for field in fields.values() if not field.primary_key]
     defaults = [_default(field) for field in others]
-    converters = [(n, found) for n, field in enumerate(given) if (found := _converter(field))]
+    converters = [
+        (n, converter) for n, field in enumerate(columns) if (converter := _converter(field))
+    ]
     cells = []
     for row in rows:
         values = [*row, *defaults]
@@ -41,7 +43,7 @@ def insert_rows(
             values[n] = convert(values[n])
         cells.append(values)
     if cells:
-        _insert(model._meta.db_table, [str(field.column) for field in (*given, *others)], cells)
+        _insert(model._meta.db_table, [str(field.column) for field in (*columns, *others)], cells)
 
 
 def _default(field: Any) -> Any:

@@ -29,11 +29,11 @@ def kept(
     count. A slow count is kept longer, up to a minute.
     """
     address = f"kept-{hashlib.sha256(repr((name, key)).encode()).hexdigest()}"
-    found: Figures | None = cache.get(address)
-    if found is None:
+    figures: Figures | None = cache.get(address)
+    if figures is None:
         started = time.monotonic()
-        found = count()
-        if rows(found) > LARGE:
+        figures = count()
+        if rows(figures) > LARGE:
             took = time.monotonic() - started
-            cache.set(address, found, max(seconds, min(MOST_SECONDS, TIMES_AS_LONG * took)))
-    return found
+            cache.set(address, figures, max(seconds, min(MOST_SECONDS, TIMES_AS_LONG * took)))
+    return figures

@@ -140,7 +140,7 @@ def test_a_forwarded_address_counts_only_when_the_installation_says_so(researche
     ],
 )
 def test_addresses_are_counted_by_network(rf, connection, counted):
-    from studies.pages.accounts.client_address import client_address
+    from studies.pages.signed_in import client_address
 
     assert client_address(rf.get("/", REMOTE_ADDR=connection)) == counted
 

@@ -341,8 +341,8 @@ def _other_labels(now: Mapping[str, str], before: Mapping[str, str], options: Na
         return f"labels are {spans[0]} now and were {spans[1]}, which looks like another scale."
     if now.keys() <= before.keys() or before.keys() <= now.keys():
         return ""
-    shown = [listed(sorted(words.values())) for words in (now, before)]
-    return f"labels are {shown[0]} now and were {shown[1]}."
+    lists = [listed(sorted(words.values())) for words in (now, before)]
+    return f"labels are {lists[0]} now and were {lists[1]}."
 
 
 def _new_labels(now: Mapping[str, str], before: Mapping[str, str]) -> str:
@@ -483,11 +483,13 @@ def _changes(
         gain = own - its
         if has_right_labels and is_distance:
             gain = np.sign(gain)
-        found = general_difference(np.where(known, gain, np.nan), sharing, margin=options.margin)
+        difference = general_difference(
+            np.where(known, gain, np.nan), sharing, margin=options.margin
+        )
         shares = (float(its[known].mean()), float(own[known].mean()))
         changed = int((now != then)[known].sum())
-        measured.append((judge, before, int(known.sum()), changed, shares, found))
-    adjusted = adjusted_states([found for *_, found in measured])
+        measured.append((judge, before, int(known.sum()), changed, shares, difference))
+    adjusted = adjusted_states([difference for *_, difference in measured])
     changes = [JudgeChange(*one, state) for one, state in zip(measured, adjusted, strict=True)]
     return ChangeSince(
         name,

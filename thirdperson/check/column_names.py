@@ -78,8 +78,8 @@ def guessed_column(role: str, names: Sequence[str]) -> str:
 
 def certainty_column(names: Sequence[str]) -> str:
     """The only column of certainties; empty without one."""
-    found = [name for name in names if CERTAINTY.fullmatch(plain_name(name))]
-    return found[0] if len(found) == 1 else ""
+    certainties = [name for name in names if CERTAINTY.fullmatch(plain_name(name))]
+    return certainties[0] if len(certainties) == 1 else ""
 
 
 def people_columns(names: Sequence[str]) -> list[str]:

@@ -37,29 +37,29 @@ def names(value: str) -> tuple[str, ...]:
 def from_to(low: float, high: float, kind: type[int] | type[float]) -> Callable[[str], float]:
     def number(value: str) -> float:
         try:
-            found = kind(value)
+            number = kind(value)
         except ValueError:
-            found = None
-        if found is None or not low <= found <= high:
+            number = None
+        if number is None or not low <= number <= high:
             raise ArgumentTypeError(f"must be a number from {low:g} to {high:g}, not “{value}”")
-        return found
+        return number
 
     return number
 
 
 def parser() -> ArgumentParser:
-    found = ArgumentParser(prog="thirdperson check", description=DESCRIPTION, epilog=EPILOG)
-    found.add_argument(
+    parser = ArgumentParser(prog="thirdperson check", description=DESCRIPTION, epilog=EPILOG)
+    parser.add_argument(
         "files",
         type=Path,
         nargs="+",
         metavar="FILE",
         help="CSV, JSON Lines, JSON, Parquet, XLSX, or an export; several files are joined",
     )
-    found.add_argument(
+    parser.add_argument(
         "--gold-file", type=Path, metavar="FILE", help="a file with the right labels"
     )
-    found.add_argument(
+    parser.add_argument(
         "--against",
         type=Path,
         action="append",
@@ -67,57 +67,57 @@ def parser() -> ArgumentParser:
         metavar="FILE",
         help="an earlier table of the same items, or its stored --json: did a judge get worse?",
     )
-    found.add_argument(
+    parser.add_argument(
         "--mark",
         type=Path,
         metavar="FILE",
         help="only write a page, .html, on which one person marks the items without seeing a judge",
     )
-    found.add_argument(
+    parser.add_argument(
         "--on",
         type=names,
         default=(),
         metavar="COLUMN,COLUMN",
         help="columns that name the item, by which several files are joined",
     )
-    found.add_argument(
+    parser.add_argument(
         "--records",
         default="",
         metavar="PATH",
         help="where the records of a JSON file are, such as results.*.answers",
     )
-    found.add_argument(
+    parser.add_argument(
         "--encoding",
         default="",
         metavar="NAME",
         help="encoding of text files, such as cp1251 (default: UTF-8, or Windows-1252 if not)",
     )
-    found.add_argument(
+    parser.add_argument(
         "--out", type=Path, default=Path("report.html"), help="the report (default: report.html)"
     )
-    found.add_argument(
+    parser.add_argument(
         "--card", type=Path, metavar="FILE", help="also draw the verdict as a card, .png or .svg"
     )
-    found.add_argument(
+    parser.add_argument(
         "--format",
         default="auto",
         metavar="NAME",
         help="format of the file: table, promptfoo, inspect, … (default: detected)",
     )
-    found.add_argument(
+    parser.add_argument(
         "--metric", default="", help="in an export with several labelled things: which one to check"
     )
-    found.add_argument(
+    parser.add_argument(
         "--doctor",
         action="store_true",
         help="only say what the file supports, and what is missing for more",
     )
-    printed = found.add_mutually_exclusive_group()
+    printed = parser.add_mutually_exclusive_group()
     printed.add_argument("--json", action="store_true", help="print the result as JSON")
     printed.add_argument(
         "--markdown", action="store_true", help="print the result as Markdown, for a comment"
     )
-    columns = found.add_argument_group("columns, if a guess is wrong")
+    columns = parser.add_argument_group("columns, if a guess is wrong")
     columns.add_argument("--item", default="", help="column that names the item")
     columns.add_argument(
         "--people", type=names, default=(), help="columns of labels, one per annotator"
@@ -150,7 +150,7 @@ def parser() -> ArgumentParser:
     columns.add_argument("--gold", default="", help="column of the right labels, if they are known")
     columns.add_argument("--persona", default="", help="column that names the persona of an item")
     columns.add_argument("--question", default="", help="column with the question of an item")
-    labels = found.add_argument_group("labels")
+    labels = parser.add_argument_group("labels")
     labels.add_argument(
         "--labels",
         type=names,
@@ -188,7 +188,7 @@ def parser() -> ArgumentParser:
         help="compare all labels: as classes (nominal), as steps in an order (ordinal; words in "
         "the order of --labels), or as numbers (score)",
     )
-    options = found.add_argument_group("report")
+    options = parser.add_argument_group("report")
     options.add_argument("--title", default="", help="title of the report (default: the file name)")
     options.add_argument(
         "--margin",
@@ -219,7 +219,7 @@ def parser() -> ArgumentParser:
         help="limit the verdict to these people, for example a panel of experts",
     )
     options.add_argument("--simulated", action="store_true", help="mark the report as simulated")
-    return found
+    return parser
 
 
 def options_of(arguments: Sequence[str]) -> Namespace:
@@ -461,10 +461,10 @@ def _skipped(labels: LabelTable) -> list[str]:
     """Faulty rows that were left out on request."""
     if not labels.skipped:
         return []
-    shown = [f"  {fault}" for fault in labels.skipped[:_SKIPPED_SHOWN]]
-    if (left := len(labels.skipped) - len(shown)) > 0:
-        shown.append(f"  … and {left:,} more")
-    return [f"left out: {len(labels.skipped):,} faulty rows", *shown]
+    lines = [f"  {fault}" for fault in labels.skipped[:_SKIPPED_SHOWN]]
+    if (left := len(labels.skipped) - len(lines)) > 0:
+        lines.append(f"  … and {left:,} more")
+    return [f"left out: {len(labels.skipped):,} faulty rows", *lines]
 
 
 def _check_file(file: Path) -> None:

@@ -66,7 +66,7 @@ def choices_of(
     `pair` are the two labels, `tie` the labels of a tie; `positive` are the labels that count as
     the second one, compared with all others.
     """
-    spellings = spellings_of([*(each.value for each in labels.labels), *labels.gold.values()])
+    spellings = spellings_of([*(label.value for label in labels.labels), *labels.gold.values()])
     if unknown := [name for name in tie if same_label(name) not in spellings]:
         raise BadTable(
             f"--tie {unknown[0]}: there is no such label. The labels are: {_shown(spellings)}."
@@ -156,10 +156,10 @@ def _tie_word(spellings: dict[str, str], tied: list[str]) -> str:
 
 def spellings_of(values: Iterable[str]) -> dict[str, str]:
     """Each label in its normalised form, with its first spelling."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for value in values:
-        found.setdefault(same_label(value), value)
-    return found
+        spellings.setdefault(same_label(value), value)
+    return spellings
 
 
 def _shown(spellings: dict[str, str]) -> str:
@@ -251,7 +251,7 @@ def certainties_of(labels: LabelTable) -> dict[Label, float]:
         )
     scales = {name: _scale(set(stated.values())) for name, stated in groups.items()}
     known = {scale for scale in scales.values() if scale not in (None, PERCENT)}
-    found: dict[Label, float] = {}
+    certainties: dict[Label, float] = {}
     words: dict[str, list[str]] = {}
     for name, stated in groups.items():
         scale = labels.scales.get(name) or labels.scales.get("") or scales[name]
@@ -270,7 +270,7 @@ def certainties_of(labels: LabelTable) -> dict[Label, float]:
             words.setdefault(_scale_words(scale), []).append(name)
         for label, value in stated.items():
             try:
-                found[label] = _percent(label, value, scale)
+                certainties[label] = _percent(label, value, scale)
             except BadTable as error:
                 if labels.skipped is None:
                     raise
@@ -279,7 +279,7 @@ def certainties_of(labels: LabelTable) -> dict[Label, float]:
     for text, names in words.items():
         whose = "" if len(names) == len(groups) else f" of {listed(names)}"
         labels.reading.append(f"certainty{whose}: {text}")
-    return found
+    return certainties
 
 
 def _scale(values: Collection[float]) -> ScaleRange | None:
@@ -294,13 +294,13 @@ def _scale(values: Collection[float]) -> ScaleRange | None:
 
 
 def _percent(label: Label, value: float, scale: ScaleRange) -> float:
-    found = percent(value, scale)
-    if found is None:
+    certainty = percent(value, scale)
+    if certainty is None:
         remedy = "Name another scale with --scale, or correct it."
         if scale == PERCENT:
             remedy = "Use numbers from 1 to 100, or name another scale with --scale."
         raise BadTable(f"{label.where}: the certainty of “{label.rater}” is {value:g}. {remedy}")
-    return found
+    return certainty
 
 
 def _scale_words(scale: ScaleRange) -> str:

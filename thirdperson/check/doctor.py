@@ -18,11 +18,11 @@ from thirdperson.check.levels import LabelScale, scale_of
 
 def doctor_lines(labels: LabelTable, options: Namespace) -> list[str]:
     """What was read, then one line for each thing that a check can say."""
-    people = [each for each in labels.labels if not each.is_judge]
-    raters = Counter(each.rater for each in people)
+    people = [label for label in labels.labels if not label.is_judge]
+    raters = Counter(label.rater for label in people)
     judges = labels.raters(is_judge=True)
     scale, read, fault = _labels(labels, options)
-    found = [
+    advice = [
         f"{options.name}: {number_of(len(labels.items), 'item')}, "
         f"{number_of(len(people), 'label')} by {number_of(len(raters), 'person')}, "
         f"{number_of(len(judges), 'judge')}: {listed(judges)}",
@@ -31,8 +31,8 @@ def doctor_lines(labels: LabelTable, options: Namespace) -> list[str]:
         "",
     ]
     for name, missing in _supported(labels, people, raters, scale, fault):
-        found.append(f"{'no ' if missing else 'yes'}  {name}{f': {missing}' if missing else ''}")
-    return found
+        advice.append(f"{'no ' if missing else 'yes'}  {name}{f': {missing}' if missing else ''}")
+    return advice
 
 
 def _labels(labels: LabelTable, options: Namespace) -> tuple[LabelScale | None, list[str], str]:
@@ -43,9 +43,9 @@ def _labels(labels: LabelTable, options: Namespace) -> tuple[LabelScale | None, 
         two = choices_of(labels, pair=options.labels, tie=options.tie, positive=options.positive)
     except BadTable as error:
         return None, [f"labels: {error}"], "the labels cannot be compared as they are (see above)"
-    counts = Counter(same_label(each.value) for each in labels.labels if not each.is_judge)
-    each = [f"{name} ({n:,})" for name, n in counts.most_common()]
-    return None, [f"labels: {two.words}", f"  by people: {listed(each)}"], ""
+    counts = Counter(same_label(label.value) for label in labels.labels if not label.is_judge)
+    parts = [f"{name} ({n:,})" for name, n in counts.most_common()]
+    return None, [f"labels: {two.words}", f"  by people: {listed(parts)}"], ""
 
 
 def _supported(
@@ -56,9 +56,9 @@ def _supported(
     fault: str,
 ) -> Iterator[tuple[str, str]]:
     """Each thing that a check can say, and what is missing for it."""
-    of_item = Counter(each.item for each in people)
+    of_item = Counter(label.item for label in people)
     twice = sum(n >= 2 for n in of_item.values())
-    judged = {each.item for each in labels.labels if each.is_judge}
+    judged = {label.item for label in labels.labels if label.is_judge}
     both = "" if judged & set(of_item) else "no item has both"
     yield "a comparison of judge and people", both or fault
     yield (
@@ -75,7 +75,7 @@ def _supported(
         else f"needs {wanted} people with equal shares of the labels; these count as {number:.1f} "
         "(or --these-people, for a verdict about these alone)",
     )
-    rarest = min(Counter(same_label(each.value) for each in people).values(), default=0)
+    rarest = min(Counter(same_label(label.value) for label in people).values(), default=0)
     few = f"the rarest label has {rarest:,} of {FEWEST_OF_A_LABEL} answers"
     is_balanced = rarest >= FEWEST_OF_A_LABEL or (scale and scale.is_graded)
     yield "agreement with all labels weighted equally", "" if is_balanced else few
@@ -89,5 +89,5 @@ def _supported(
         n = len(set(store.values()))
         why = f"needs a column of {name}s: --{name}" if not store else "all items have the same one"
         yield f"a result for {name}s like these", "" if n > 1 else why
-    stated = any(each.certainty is not None for each in labels.labels)
+    stated = any(label.certainty is not None for label in labels.labels)
     yield "calibration", "" if stated else "needs certainties, or native probabilities of the judge"

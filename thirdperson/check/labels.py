@@ -63,7 +63,7 @@ class LabelTable:
         return sorted({label.item for label in self.labels})
 
     def raters(self, *, is_judge: bool) -> list[str]:
-        return sorted({each.rater for each in self.labels if each.is_judge == is_judge})
+        return sorted({label.rater for label in self.labels if label.is_judge == is_judge})
 
 
 def is_label(value: str) -> bool:
@@ -80,5 +80,5 @@ def same_label(value: str) -> str:
 
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Names for a sentence, shortened if there are many."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+    first = ", ".join(names[:most])
+    return f"{first} and {len(names) - most:,} more" if len(names) > most else first

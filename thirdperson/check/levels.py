@@ -41,19 +41,21 @@ class LabelScale:
 
     def words(self, labels: LabelTable) -> list[str]:
         """What was read, with counts, for the terminal."""
-        found = [f"labels: {self.rounded or len(self.names):,} {_WORDS[self.level]}{self._range()}"]
+        sentences = [
+            f"labels: {self.rounded or len(self.names):,} {_WORDS[self.level]}{self._range()}"
+        ]
         for who, is_judge in (("people", False), ("judges", True)):
             codes = [self.code(x.value) for x in labels.labels if x.is_judge == is_judge]
             if len(self.names) > _MOST_STEPS:
                 middle = self.names[int(np.median(codes))] if codes else "none"
-                found.append(f"  by {who}: {len(codes):,}, median {middle}")
+                sentences.append(f"  by {who}: {len(codes):,}, median {middle}")
                 continue
             counts = Counter(codes)
-            each = [f"{name[:40]} ({counts[place]:,})" for place, name in enumerate(self.names)]
-            found.append(f"  by {who}: {listed(each, _MOST_STEPS)}")
+            classes = [f"{name[:40]} ({counts[place]:,})" for place, name in enumerate(self.names)]
+            sentences.append(f"  by {who}: {listed(classes, _MOST_STEPS)}")
         if self.rounded:
-            found.append(f"  rounded to {_MOST_VALUES} steps of one width")
-        return found
+            sentences.append(f"  rounded to {_MOST_VALUES} steps of one width")
+        return sentences
 
     def _range(self) -> str:
         return f", {self.names[0]} to {self.names[-1]}" if self.is_graded else ""
@@ -68,7 +70,7 @@ def scale_of(labels: LabelTable, options: Namespace) -> LabelScale | None:
         raise BadTable(f"--labels is the order of --level ordinal. Leave it out with {level}.")
     if not level and (options.labels or options.tie or options.positive):
         return None
-    spellings = spellings_of([*(each.value for each in labels.labels), *labels.gold.values()])
+    spellings = spellings_of([*(label.value for label in labels.labels), *labels.gold.values()])
     plain = [name for name in spellings if level or name not in tied_labels(spellings, (), ())]
     if not level and (len(plain) <= 2 or NO_LABEL & set(plain)):
         return None
@@ -102,22 +104,22 @@ def scale_of(labels: LabelTable, options: Namespace) -> LabelScale | None:
 def _level_of_numbers(values: list[float], options: Namespace) -> ScaleLevel:
     if any(value % 1 for value in values) or len(values) > _MOST_STEPS:
         return "score"
-    shown = listed([f"{value:g}" for value in sorted(values)], 12)
+    numbers = listed([f"{value:g}" for value in sorted(values)], 12)
     if can_ask(options):
-        return _asked(shown)
+        return _asked(numbers)
     zero = " If 0 means a tie, add --tie 0." if sorted(values) == [0, 1, 2] else ""
     raise BadTable(
-        f"The labels are the numbers {shown}, which can be read in more than one way.{zero} Add "
+        f"The labels are the numbers {numbers}, which can be read in more than one way.{zero} Add "
         "--level nominal if they are classes, --level ordinal if they are steps in an order, "
         "--level score if their distances count; or group them into two with --positive."
     )
 
 
-def _asked(shown: str) -> ScaleLevel:
+def _asked(numbers: str) -> ScaleLevel:
     """The level that somebody at the terminal chooses."""
     choices = ", ".join(f"{n} {_WORDS[level]}" for n, level in enumerate(LEVELS, start=1))
     levels = dict(zip("123", LEVELS, strict=True)) | {level: level for level in LEVELS}
-    question = f"The labels are the numbers {shown}. Are they {choices}? "
+    question = f"The labels are the numbers {numbers}. Are they {choices}? "
     if level := levels.get(asked(question, levels)):
         return level
     raise BadTable("No level was chosen. Add --level nominal, ordinal or score.")
@@ -130,13 +132,13 @@ def _classes(labels: LabelTable, spellings: dict[str, str]) -> LabelScale:
             f"There are {len(spellings):,} different labels, and at most {_MOST_VALUES} can be "
             "compared. Name the columns of labels with --people and --judge."
         )
-    by_people = {same_label(each.value) for each in labels.labels if not each.is_judge}
+    by_people = {same_label(label.value) for label in labels.labels if not label.is_judge}
     for judge in labels.raters(is_judge=True):
-        own = {same_label(each.value) for each in labels.labels if each.rater == judge}
+        own = {same_label(label.value) for label in labels.labels if label.rater == judge}
         if min(len(own), len(by_people)) > 1 and not own & by_people:
-            given = [listed([spellings[x] for x in sorted(of)]) for of in (own, by_people)]
+            lists = [listed([spellings[x] for x in sorted(of)]) for of in (own, by_people)]
             raise BadTable(
-                f"{judge} gives {given[0]}, and people give {given[1]}: no label is in both. Write "
+                f"{judge} gives {lists[0]}, and people give {lists[1]}: no label is in both. Write "
                 "the same word for the same label, or name other columns with --people and --judge."
             )
     names = sorted(spellings, key=lambda name: (name not in by_people, number(name) or 0, name))

@@ -66,9 +66,9 @@ class PullRequest:
     def _comments(self) -> Iterator[dict[str, Any]]:
         path = f"repos/{self.repository}/issues/{self.number}/comments"
         for page in range(1, _MOST_PAGES + 1):
-            found = self._send("GET", path, params={"per_page": _PER_PAGE, "page": page}).json()
-            yield from found
-            if len(found) < _PER_PAGE:
+            comments = self._send("GET", path, params={"per_page": _PER_PAGE, "page": page}).json()
+            yield from comments
+            if len(comments) < _PER_PAGE:
                 return
 
     def _send(self, method: str, path: str, **more: Any) -> requests.Response:
@@ -154,9 +154,9 @@ def _fetched(file: str, base: str, to: Path) -> bool:
     if subprocess.run(fetch, capture_output=True, check=False).returncode:  # noqa: S603
         return False
     show = ["git", "show", f"FETCH_HEAD:./{file}"]
-    found = subprocess.run(show, capture_output=True, check=False)  # noqa: S603
-    to.write_bytes(found.stdout)
-    return found.returncode == 0
+    output = subprocess.run(show, capture_output=True, check=False)  # noqa: S603
+    to.write_bytes(output.stdout)
+    return output.returncode == 0
 
 
 def _one_line(text: str) -> str:

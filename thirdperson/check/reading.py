@@ -40,16 +40,16 @@ from thirdperson.check.terminal import asked, can_ask
 
 
 def labels_of(
-    rows: CheckedRows, given: Columns, *, name: str, skipped: Sequence[str] = ()
+    rows: CheckedRows, stated: Columns, *, name: str, skipped: Sequence[str] = ()
 ) -> LabelTable:
     """The labels of rows with columns of any names; `skipped` are faults of left-out rows."""
     if not rows:
         raise BadTable(f"{name} has no rows. Use one row per item, or one per label.")
     names = list(dict.fromkeys(column for _, row in rows for column in row))
-    columns = columns_of(names, rows, given, name=name)
-    skips = [*skipped] if given.skip_faulty else None
-    found = LabelTable(reading=columns.words(), scales=given.scales, skipped=skips)
-    notes = {"gold": found.gold, "persona": found.persona, "question": found.question}
+    columns = columns_of(names, rows, stated, name=name)
+    skips = [*skipped] if stated.skip_faulty else None
+    table = LabelTable(reading=columns.words(), scales=stated.scales, skipped=skips)
+    notes = {"gold": table.gold, "persona": table.persona, "question": table.question}
     read = []
     for number, (where, row) in enumerate(rows, start=1):
         item = same_id(row.get(columns.item, "").strip()) if columns.item else f"row {number:06}"
@@ -57,10 +57,10 @@ def labels_of(
         try:
             read.append((at, item, row, _of_row(columns, at, item, row)))
         except BadTable as error:
-            _skip(found, error)
+            _skip(table, error)
     judged = [label for *_, labels in read for label in labels if label.is_judge]
     natives = {columns.label, *(each.rater for each in judged)} & set(columns.probability)
-    found.scales = {**found.scales} | {
+    table.scales = {**table.scales} | {
         each.rater: PERCENT
         for each in judged
         if each.certainty is not None and natives & {each.rater, columns.label}
@@ -79,7 +79,7 @@ def labels_of(
                     dropped[label.value, "of judges" if label.is_judge else "of people"] += 1
                 else:
                     once = not (columns.is_long and label.rater in columns.judges)
-                    _add(found, label, seen, advice, is_once=once)
+                    _add(table, label, seen, advice, is_once=once)
             for part, store in notes.items():
                 _note(
                     store,
@@ -90,16 +90,16 @@ def labels_of(
                     missing if part == "gold" else NO_LABEL,
                 )
         except BadTable as error:
-            _skip(found, error)
+            _skip(table, error)
     if dropped:
-        found.reading.append(_missing_line(dropped))
-    return found
+        table.reading.append(_missing_line(dropped))
+    return table
 
 
-def _skip(found: LabelTable, error: BadTable) -> None:
-    if found.skipped is None:
+def _skip(table: LabelTable, error: BadTable) -> None:
+    if table.skipped is None:
         raise error
-    found.skipped.append(str(error))
+    table.skipped.append(str(error))
 
 
 def _of_row(columns: Columns, where: str, item: str, row: Mapping[str, str]) -> list[Label]:
@@ -136,14 +136,14 @@ def _missing_words(
 
 def _missing_line(dropped: Mapping[tuple[str, str], int]) -> str:
     counted = sorted(dropped.items())
-    shown = listed([f"{n:,} {f'“{word}”' if word else 'empty'} {of}" for (word, of), n in counted])
+    counts = listed([f"{n:,} {f'“{word}”' if word else 'empty'} {of}" for (word, of), n in counted])
     words = sorted({word for word, _ in dropped if word})
     remedy = (
         f" (if “{words[0]}” is a label, name the words for no label: --missing WORD,WORD)"
         if words
         else ""
     )
-    return f"missing: {shown}{remedy}"
+    return f"missing: {counts}{remedy}"
 
 
 def _wide(columns: Columns, where: str, item: str, row: Mapping[str, str]) -> Iterator[Label]:
@@ -214,17 +214,17 @@ def _native(
     stated = row.get(own or rest, "").strip()
     if not is_label(stated):
         return None
-    found = share(stated)
-    if found is None:
+    probability = share(stated)
+    if probability is None:
         raise BadTable(
             f"{where}: {own or rest} is “{stated}”. Write a probability from 0 to 1, or leave it "
             "empty."
         )
-    return max(1.0, 100 * (found if own else 1 - found))
+    return max(1.0, 100 * (probability if own else 1 - probability))
 
 
 def _add(
-    found: LabelTable,
+    table: LabelTable,
     label: Label,
     seen: dict[tuple[str, str], str],
     advice: Callable[[], str],
@@ -235,7 +235,7 @@ def _add(
     key = (label.item, label.rater)
     if key not in seen:
         seen[key] = same_label(label.value)
-        found.labels.append(label)
+        table.labels.append(label)
     elif is_once:
         several = f", or several: --on {on}" if (on := advice()) else ""
         raise BadTable(
@@ -374,11 +374,11 @@ def rows_of(options: Namespace) -> tuple[CheckedRows, Columns, ReadFiles]:
         raise BadTable(f"--format {options.format}: use one of {listed(formats, 20)}.")
     if options.encoding not in ("", *ENCODINGS):
         raise BadTable(f"--encoding {options.encoding}: use one of: {listed([*ENCODINGS], 20)}.")
-    given = _given(options)
+    stated = _given(options)
     on = ", ".join(options.on)
-    if len(options.on) > 1 and not given.item:
-        given = replace(given, item=on)
-    tables = {file: _table(file, options, given) for file in options.files}
+    if len(options.on) > 1 and not stated.item:
+        stated = replace(stated, item=on)
+    tables = {file: _table(file, options, stated) for file in options.files}
     if options.metric and not any(table.format for table in tables.values()):
         raise BadTable("--metric is for exports. In a table, name the columns: --people, --judge.")
     raters: list[str] = []
@@ -386,8 +386,8 @@ def rows_of(options: Namespace) -> tuple[CheckedRows, Columns, ReadFiles]:
         [table] = tables.values()
         rows, columns = table.rows, table.columns
     else:
-        whole = joined({file: table.rows for file, table in tables.items()}, given, on)
-        rows, columns = whole.rows, whole.with_options(given)
+        whole = joined({file: table.rows for file, table in tables.items()}, stated, on)
+        rows, columns = whole.rows, whole.with_options(stated)
         raters = [*whole.columns.people, *whole.columns.judges]
     names = {column for _, row in rows for column in row}
     if len(tables) > 1 or options.gold_file:
@@ -397,12 +397,12 @@ def rows_of(options: Namespace) -> tuple[CheckedRows, Columns, ReadFiles]:
             gold=columns.gold if columns.gold in names else "",
             label=columns.label if columns.label in names else "",
         )
-    return rows, columns, ReadFiles(tables, raters, given)
+    return rows, columns, ReadFiles(tables, raters, stated)
 
 
-def _table(path: Path, options: Namespace, given: Columns) -> FileRows:
-    found = file_rows(path, options, given)
-    return replace(found, rows=with_key(found.rows, options.on, path.name))
+def _table(path: Path, options: Namespace, stated: Columns) -> FileRows:
+    rows = file_rows(path, options, stated)
+    return replace(rows, rows=with_key(rows.rows, options.on, path.name))
 
 
 def _given(options: Namespace) -> Columns:
@@ -432,20 +432,20 @@ def _given(options: Namespace) -> Columns:
     )
 
 
-def _named_probabilities(given: Sequence[str]) -> dict[str, dict[str, str]]:
+def _named_probabilities(texts: Sequence[str]) -> dict[str, dict[str, str]]:
     """What the option names, by the column of labels; `columns_of` reads the rest."""
-    found: dict[str, dict[str, str]] = {}
-    for pair in given:
+    shares: dict[str, dict[str, str]] = {}
+    for pair in texts:
         of, _, column = pair.partition("=")
         if not column:
             raise BadTable(f"--probability {of}: write JUDGE_COLUMN=COLUMN or COLUMN:LABEL.")
-        found.setdefault(of, {})[column] = column
-    return found
+        shares.setdefault(of, {})[column] = column
+    return shares
 
 
-def _scale(given: str) -> tuple[str, ScaleRange]:
+def _scale(text: str) -> tuple[str, ScaleRange]:
     """“judge=0-1” as a name with two numbers; without a name it applies to everybody."""
-    name, _, span = given.rpartition("=")
+    name, _, span = text.rpartition("=")
     if (scale := scale_of(span)) is None:
-        raise BadTable(f"--scale {given}: use NAME=LOW-HIGH, such as people=1-5 or judge=0-100.")
+        raise BadTable(f"--scale {text}: use NAME=LOW-HIGH, such as people=1-5 or judge=0-100.")
     return name.strip(), scale

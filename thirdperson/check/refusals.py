@@ -113,7 +113,7 @@ def _nameless(lists: str) -> str:
     )
 
 
-def no_judge(name: str, names: Sequence[str], found: "Columns", unfit: Mapping[str, str]) -> str:
+def no_judge(name: str, names: Sequence[str], columns: "Columns", unfit: Mapping[str, str]) -> str:
     """`unfit` are columns with the name of a judge, and why they are not taken for one."""
     missing = f"{name}: no column with labels by a judge was found. It has: {listed(names, 40)}."
     if unfit:
@@ -122,7 +122,9 @@ def no_judge(name: str, names: Sequence[str], found: "Columns", unfit: Mapping[s
             f" Is it {column}? It {why}: correct these, or add --judge {column}."
             for column, why in known
         )
-    people = f"{found.label} by {found.annotator}" if found.is_long else listed(found.people)
+    people = (
+        f"{columns.label} by {columns.annotator}" if columns.is_long else listed(columns.people)
+    )
     return (
         f"{missing}{_shape(names)} Name it: --judge COLUMN; or --judge-raters NAME if its labels "
         f"are rows of the annotator NAME. {_ELSEWHERE} If no judge has labelled these items yet, "

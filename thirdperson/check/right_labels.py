@@ -122,7 +122,7 @@ def right_labels(
         ),
     }
     sharing = table.sharing(these_people=these_people)
-    found = {}
+    differences = {}
     for judge, choice in table.judges.items():
         both = (table.gold >= 0) & (choice >= 0) & (n_people > 0)
         if not both.any():
@@ -137,8 +137,8 @@ def right_labels(
         ]
         means = [own[both].mean(), *((s * away).sum(axis=1)[both].mean() for s in sides.values())]
         shares = [float(mean if is_distance else 1 - mean) for mean in means]
-        found[judge] = int(both.sum()), shares, tests
-    adjusted = iter(adjusted_states([test for *_, tests in found.values() for test in tests]))
+        differences[judge] = int(both.sum()), shares, tests
+    adjusted = iter(adjusted_states([test for *_, tests in differences.values() for test in tests]))
     return {
         judge: RightLabels(
             n,
@@ -149,7 +149,7 @@ def right_labels(
                 for other, test in zip(sides, tests, strict=True)
             ],
         )
-        for judge, (n, shares, tests) in found.items()
+        for judge, (n, shares, tests) in differences.items()
     }
 
 
@@ -162,6 +162,6 @@ def _majority(counts: IntArray) -> FloatArray:
 def _median(counts: IntArray) -> FloatArray:
     """The share of each option in the median: between two options, each has half."""
     below, n = counts.cumsum(axis=1), counts.sum(axis=1, keepdims=True)
-    each = np.eye(counts.shape[1])
+    unit = np.eye(counts.shape[1])
     ends = [(2 * below >= n).argmax(axis=1), (2 * below > n).argmax(axis=1)]
-    return np.asarray((each[ends[0]] + each[ends[1]]) / 2)
+    return np.asarray((unit[ends[0]] + unit[ends[1]]) / 2)

@@ -94,14 +94,14 @@ def _tables(finding: ScaleFinding) -> Iterator[Cells]:
             [
                 (
                     name,
-                    f"{each.n:,}",
-                    percent(each.prevalence),
-                    percent(each.given),
-                    percent(each.recall),
-                    percent(each.precision),
-                    decimal(each.f1, 2),
+                    f"{share.n:,}",
+                    percent(share.prevalence),
+                    percent(share.given),
+                    percent(share.recall),
+                    percent(share.precision),
+                    decimal(share.f1, 2),
                 )
-                for name, each in zip(names, one.classes, strict=False)
+                for name, share in zip(names, one.classes, strict=False)
             ],
         )
     yield (
@@ -143,13 +143,13 @@ def _gap(one: ScaleVerdict) -> str:
 
 def chart_of(finding: ScaleFinding) -> VerdictChart | None:
     """The judges, best first, on the worse of their two scales; None without a difference."""
-    found = []
+    lines = []
     for one in finding.verdicts:
         gap = one.found.advantage
         if gap.value is not None:
             ends = (-gap.interval.high, -gap.interval.low) if gap.interval else ()
-            found.append((one.judge, -gap.value, ends))
-    chart = agreement_chart(found, finding.epsilon)
+            lines.append((one.judge, -gap.value, ends))
+    chart = agreement_chart(lines, finding.epsilon)
     if chart and finding.scale.is_graded:  # by how much two labels agree, not how often
         title = "Agrees more or less than another person"
         return replace(chart, title=title, sides=("less", "more"))
@@ -203,18 +203,18 @@ def terminal_lines(
             text, terminal.width, initial_indent=mark, subsequent_indent=" " * len(mark)
         )
 
-    found = terminal.head(_size(finding, name), reading)
+    lines = terminal.head(_size(finding, name), reading)
     for one in finding.verdicts:
         first, *more = wrapped(f"{one.trust.value}: {one.sentence}")
-        found += ["", terminal.trust(one.trust) + first.removeprefix(one.trust.value), *more]
+        lines += ["", terminal.trust(one.trust) + first.removeprefix(one.trust.value), *more]
         for text in _details(finding, one):
-            found += wrapped(text)
+            lines += wrapped(text)
     if chart := terminal.strip(chart_of(finding)):
-        found += ["", *chart[:-1]]
+        lines += ["", *chart[:-1]]
     for title, columns, rows in _tables(finding):
         if rows:
-            found += ["", title, *aligned([columns, *rows], terminal.width)]
-    return [*found, "", *(line for text in finding.caveats for line in wrapped(text, "- "))]
+            lines += ["", title, *aligned([columns, *rows], terminal.width)]
+    return [*lines, "", *(line for text in finding.caveats for line in wrapped(text, "- "))]
 
 
 def markdown(
@@ -301,14 +301,14 @@ def _verdict_json(finding: ScaleFinding, one: ScaleVerdict) -> dict[str, Any]:
         "classes": [
             {
                 "label": name,
-                "n": each.n,
-                "prevalence": each.prevalence,
-                "given": each.given,
-                "recall": each.recall,
-                "precision": each.precision,
-                "f1": each.f1,
+                "n": share.n,
+                "prevalence": share.prevalence,
+                "given": share.given,
+                "recall": share.recall,
+                "precision": share.precision,
+                "f1": share.f1,
             }
-            for name, each in zip(names, one.classes, strict=False)
+            for name, share in zip(names, one.classes, strict=False)
         ],
         "right_labels": _right_json(finding, one, one.right) if one.right else None,
     }
@@ -353,8 +353,8 @@ def _right_json(finding: ScaleFinding, one: ScaleVerdict, right: RightLabels) ->
 
 
 def _side(side: AgreementScale) -> dict[str, Any]:
-    found = {"judge": side.model, "person": side.people, "p": side.p}
-    return found | {"advantage_of_people": _estimate(side.advantage)}
+    cells = {"judge": side.model, "person": side.people, "p": side.p}
+    return cells | {"advantage_of_people": _estimate(side.advantage)}
 
 
 def _estimate(estimate: Estimate) -> dict[str, Any]:

@@ -20,11 +20,11 @@ class ScaleTable:
         place = {item: number for number, item in enumerate(self.items)}
         self.raters = labels.raters(is_judge=False)
         number = {rater: code for code, rater in enumerate(self.raters)}
-        people = [each for each in labels.labels if not each.is_judge]
+        people = [label for label in labels.labels if not label.is_judge]
         self.votes = Votes.from_long(
-            [place[each.item] for each in people],
-            [number[each.rater] for each in people],
-            [scale.code(each.value) for each in people],
+            [place[label.item] for label in people],
+            [number[label.rater] for label in people],
+            [scale.code(label.value) for label in people],
             n_options=len(scale.names),
             n_items=len(self.items),
             n_annotators=len(self.raters),
@@ -32,16 +32,16 @@ class ScaleTable:
         self.judges = {
             judge: np.full(len(self.items), -1) for judge in labels.raters(is_judge=True)
         }
-        for each in labels.labels:
-            if each.is_judge:
-                self.judges[each.rater][place[each.item]] = scale.code(each.value)
+        for label in labels.labels:
+            if label.is_judge:
+                self.judges[label.rater][place[label.item]] = scale.code(label.value)
         self.gold = np.array(
             [scale.code(labels.gold[item]) if item in labels.gold else -1 for item in self.items]
         )
-        given = np.bincount(self.votes.choice, minlength=len(scale.names))
+        counts = np.bincount(self.votes.choice, minlength=len(scale.names))
         self.answers = AnswerScale.of_choices(len(scale.names))
         if scale.is_graded:
-            self.answers = AnswerScale.of_values(scale.values, given)
+            self.answers = AnswerScale.of_values(scale.values, counts)
 
     @property
     def paired(self) -> BoolArray:
@@ -50,15 +50,15 @@ class ScaleTable:
     @cached_property
     def matrix(self) -> npt.NDArray[np.int16]:
         """Options, shape (items, people), -1 without a label."""
-        found = np.full((self.votes.n_items, self.votes.n_annotators), -1, dtype=np.int16)
-        found[self.votes.item, self.votes.annotator] = self.votes.choice
-        return found
+        codes = np.full((self.votes.n_items, self.votes.n_annotators), -1, dtype=np.int16)
+        codes[self.votes.item, self.votes.annotator] = self.votes.choice
+        return codes
 
     @property
     def rarest(self) -> str:
         """The label that people gave least often."""
-        given = self.votes.counts()[self.paired].sum(axis=0)
-        names = [(n, name) for n, name in zip(given, self.scale.names, strict=True) if n]
+        counts = self.votes.counts()[self.paired].sum(axis=0)
+        names = [(n, name) for n, name in zip(counts, self.scale.names, strict=True) if n]
         return min(names, default=(0, ""))[1]
 
     def sharing(self, *, these_people: bool) -> Sharing:

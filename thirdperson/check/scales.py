@@ -152,7 +152,7 @@ def _verdicts(table: ScaleTable, options: Namespace) -> list[ScaleVerdict]:
         )
 
     tests = {judge: tested(choice) for judge, choice in table.judges.items()}
-    ps = {judge: _p(found) for judge, found in tests.items()}
+    ps = {judge: _p(test) for judge, test in tests.items()}
     holds_from = _holds_from(
         [judge for judge, p in ps.items() if p is not None],
         lambda judge, alpha: _lost_at_most(tested(table.judges[judge], 1 - 2 * alpha)),
@@ -175,22 +175,22 @@ def _verdicts(table: ScaleTable, options: Namespace) -> list[ScaleVerdict]:
     return sorted(verdicts, key=rank)
 
 
-def _p(found: PooledReplacement) -> float | None:
-    if found.raw.p is None or found.balanced.p is None:
+def _p(test: PooledReplacement) -> float | None:
+    if test.raw.p is None or test.balanced.p is None:
         return None
-    return max(found.raw.p, found.balanced.p)
+    return max(test.raw.p, test.balanced.p)
 
 
 def _verdict(
     table: ScaleTable,
     judge: str,
-    found: PooledReplacement,
+    test: PooledReplacement,
     p: float | None,
     right: RightLabels | None,
     holds_from: float | None,
     among: int,
 ) -> ScaleVerdict:
-    trust, why = _decided(found, p)
+    trust, why = _decided(test, p)
     settled = trust is not Trust.INCONCLUSIVE
     reference = table.gold
     if (reference < 0).all():
@@ -200,42 +200,42 @@ def _verdict(
     return ScaleVerdict(
         judge=judge,
         trust=trust,
-        sentence=_sentence(table, judge, trust, why, found),
+        sentence=_sentence(table, judge, trust, why, test),
         why=why,
-        found=found,
+        found=test,
         p=p,
         holds_from=holds_from if has_ends else None,
-        holds_below=max(getattr(found, side).advantage.interval.low for side in _SIDES)
+        holds_below=max(getattr(test, side).advantage.interval.low for side in _SIDES)
         if has_ends
         else None,
         kappa=_mean_of(_with_people(table, choice)),
         classes=class_agreement(reference, choice, n_options=len(table.scale.names)),
-        labels_needed=0 if settled else _more(found, why, table.votes.n, among),
+        labels_needed=0 if settled else _more(test, why, table.votes.n, among),
         right=right,
         shift=None,
     )
 
 
-def _decided(found: PooledReplacement, p: float | None) -> tuple[Trust, str]:
-    if not found.n:
+def _decided(test: PooledReplacement, p: float | None) -> tuple[Trust, str]:
+    if not test.n:
         return Trust.INCONCLUSIVE, "no_pairs"
-    is_same = (found.same_label or 0) > ONE_LABEL
-    if found.rarest < FEWEST_OF_A_LABEL:
+    is_same = (test.same_label or 0) > ONE_LABEL
+    if test.rarest < FEWEST_OF_A_LABEL:
         return Trust.INCONCLUSIVE, "one_label" if is_same else "rare_label"
-    ends = [getattr(found, side).advantage.interval for side in _SIDES]
+    ends = [getattr(test, side).advantage.interval for side in _SIDES]
     if p is None or None in ends:
         return Trust.INCONCLUSIVE, "one_label" if is_same else "clusters"
-    if any(interval.low > found.epsilon for interval in ends):
+    if any(interval.low > test.epsilon for interval in ends):
         return Trust.NOT_TRUSTED, "one_label" if is_same else ""
     if is_same or p > LEVEL:
         return Trust.INCONCLUSIVE, "one_label" if is_same else ""
-    if found.gain_low is None or found.gain_low <= 0:
+    if test.gain_low is None or test.gain_low <= 0:
         return Trust.INCONCLUSIVE, "order"
     return Trust.TRUSTED, ""
 
 
 def _sentence(
-    table: ScaleTable, judge: str, trust: Trust, why: str, found: PooledReplacement
+    table: ScaleTable, judge: str, trust: Trust, why: str, test: PooledReplacement
 ) -> str:
     could = clause("{judge} could replace an annotator", judge=Name(judge))
     open_ = str(capitalised(not_settled(could)))
@@ -244,20 +244,20 @@ def _sentence(
     if why == "rare_label":
         name = "" if table.scale.is_graded else f", “{table.rarest}”,"
         return (
-            f"{open_}: the rarest label{name} has {number_of(found.rarest, 'answer')}, and at "
+            f"{open_}: the rarest label{name} has {number_of(test.rarest, 'answer')}, and at "
             f"least {FEWEST_OF_A_LABEL} are needed."
         )
     if why == "clusters":
-        short = reason(found.raw.advantage.interval_reason or "too_few_of_a_label")
+        short = reason(test.raw.advantage.interval_reason or "too_few_of_a_label")
         return f"{open_}: {short}."
     if why == "one_label":
-        share = percent(found.same_label)
+        share = percent(test.same_label)
         return f"{judge} gives the same label to {share} of the items, so it decides nothing."
     if why == "order" and table.scale.is_graded:
         return (
             f"{open_}: its labels are not shown to gain over half as much as a person’s over "
-            f"their own random order ({points(found.gain.value)} points; a person’s "
-            f"{points(found.people_gain)})."
+            f"their own random order ({points(test.gain.value)} points; a person’s "
+            f"{points(test.people_gain)})."
         )
     if why == "order":
         return f"{open_}: its own labels in random order agree with people about as often."
@@ -266,17 +266,17 @@ def _sentence(
         Trust.NOT_TRUSTED: f"{judge} could not replace an annotator",
         Trust.INCONCLUSIVE: open_,
     }[trust]
-    return f"{words}: {_lost(found)}."
+    return f"{words}: {_lost(test)}."
 
 
-def _lost(found: PooledReplacement) -> str:
-    side, ends = found.worse, found.advantage.interval
-    alike = ", with all labels weighted equally," if side is found.balanced else ""
+def _lost(test: PooledReplacement) -> str:
+    side, ends = test.worse, test.advantage.interval
+    alike = ", with all labels weighted equally," if side is test.balanced else ""
     interval = f", 95\u00a0% CI {points_range((ends.low, ends.high))}" if ends else ""
     return (
         f"its agreement with people{alike} is {percent(side.model)}, and a person’s is "
-        f"{percent(side.people)} (a person’s advantage {points(found.advantage.value)} points"
-        f"{interval}; ε is {found.epsilon * 100:g})"
+        f"{percent(side.people)} (a person’s advantage {points(test.advantage.value)} points"
+        f"{interval}; ε is {test.epsilon * 100:g})"
     )
 
 
@@ -295,22 +295,22 @@ def _holds_from(judges: Iterable[str], bound: Callable[[str, float], float]) -> 
     return holds
 
 
-def _lost_at_most(found: PooledReplacement) -> float:
+def _lost_at_most(test: PooledReplacement) -> float:
     """The upper end of what people agree better by, on the worse of both scales."""
-    ends = [getattr(found, side).advantage.interval for side in _SIDES]
+    ends = [getattr(test, side).advantage.interval for side in _SIDES]
     return max(end.high for end in ends if end)
 
 
-def _more(found: PooledReplacement, why: str, labels: int, among: int) -> int | None:
+def _more(test: PooledReplacement, why: str, labels: int, among: int) -> int | None:
     """Labels still needed if the observed shares are true and everything grows together.
 
     A yes shares its level among the judges that Holm's method does not accept before.
     """
-    if why == "rare_label" and found.rarest:
-        return math.ceil(labels * (FEWEST_OF_A_LABEL / found.rarest - 1))
+    if why == "rare_label" and test.rarest:
+        return math.ceil(labels * (FEWEST_OF_A_LABEL / test.rarest - 1))
     if why:
         return None
-    gap, se = found.epsilon - (found.advantage.value or 0), found.worse.se
+    gap, se = test.epsilon - (test.advantage.value or 0), test.worse.se
     if not gap or not se:
         return None
     quantile = NormalDist().inv_cdf
@@ -319,7 +319,7 @@ def _more(found: PooledReplacement, why: str, labels: int, among: int) -> int | 
     return math.ceil(labels * max(times - 1, 0.1)) if times < 1000 else None
 
 
-def _references(table: ScaleTable, found: PooledReplacement) -> list[TrivialJudge]:
+def _references(table: ScaleTable, test: PooledReplacement) -> list[TrivialJudge]:
     counts = table.votes.counts()[table.paired]
     if not len(counts):
         return []
@@ -333,7 +333,7 @@ def _references(table: ScaleTable, found: PooledReplacement) -> list[TrivialJudg
         TrivialJudge("commonest label", float(raw[most]), float(balanced[most])),
         TrivialJudge("coin", float(raw[offered].mean()), float(balanced[offered].mean())),
     ]
-    people = (found.raw.people, found.balanced.people)
+    people = (test.raw.people, test.balanced.people)
     if people[0] is not None and people[1] is not None:
         judges.append(TrivialJudge("another person", people[0], people[1]))
     return judges
@@ -349,7 +349,7 @@ def _coefficients(
     weighted = "weighted kappa" if table.scale.is_graded else "Cohen’s kappa"
     kappa = _mean_of(kappa for *_, kappa in pairs)
     few = f"no two people share {FEWEST_SHARED} items"
-    found = [
+    numbers = [
         (f"Krippendorff’s alpha ({_METRICS[level]})", alpha.value, reason(alpha.reason)),
         ("AC2" if table.scale.is_graded else "AC1", gwet.value, reason(gwet.reason)),
         (f"{weighted}, mean over pairs of people", kappa, few),
@@ -358,9 +358,9 @@ def _coefficients(
         values = np.asarray(table.scale.values)
         icc = intraclass_correlation(np.where(matrix >= 0, values[matrix], np.nan))
         why = _why_no_icc(icc)
-        found += [("ICC(2,1), one person", icc.single, why)]
-        found += [(f"ICC(2,k), mean of {icc.n_raters} people", icc.mean, why)]
-    return found
+        numbers += [("ICC(2,1), one person", icc.single, why)]
+        numbers += [(f"ICC(2,k), mean of {icc.n_raters} people", icc.mean, why)]
+    return numbers
 
 
 def _why_no_icc(icc: IntraclassCorrelation) -> str:
@@ -387,38 +387,38 @@ def _pairs(table: ScaleTable) -> list[tuple[str, str, int, float | None]]:
     cells = (np.ones(votes.n), (votes.item, votes.annotator))
     has = sparse.csr_array(cells, shape=(votes.n_items, votes.n_annotators))
     shared = sparse.triu(has.T @ has, k=1).tocoo()
-    found = []
+    pairs = []
     for one, other, n in zip(shared.row, shared.col, shared.data, strict=True):
         if n >= FEWEST_SHARED:
             kappa = weighted_kappa(matrix[:, one], matrix[:, other], table.answers.agreement).value
-            found.append((table.raters[one], table.raters[other], int(n), kappa))
-    return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
+            pairs.append((table.raters[one], table.raters[other], int(n), kappa))
+    return sorted(pairs, key=lambda pair: (-pair[2], pair[:2]))
 
 
 def _caveats(
     labels: LabelTable, scale: LabelScale, these_people: bool, verdicts: Sequence[ScaleVerdict]
 ) -> list[str]:
-    found = ["Agreement is not accuracy: people can agree and be wrong."]
+    sentences = ["Agreement is not accuracy: people can agree and be wrong."]
     if labels.gold:
-        found.append(
+        sentences.append(
             "The right labels say who is right more often, and give recall and precision. The "
             "verdict is about agreement with people."
         )
     if scale.is_graded:
-        found.append(
+        sentences.append(
             "Agreement is 100 % for equal labels, 75 % for half of the scale apart, and 0 % for "
             "its two ends. Labels in the middle are never far off, so a judge must also gain over "
             "half as much as a person over their own labels in random order."
         )
     ends = verdicts[0].found.advantage.interval
     if ends and ends.note:
-        found.append(f"{ends.note[:1].upper()}{ends.note[1:]}: others may differ.")
+        sentences.append(f"{ends.note[:1].upper()}{ends.note[1:]}: others may differ.")
     if any(label.certainty is not None for label in labels.labels):
-        found.append("Certainties are not used.")
+        sentences.append("Certainties are not used.")
     if these_people:
-        found.append("It holds for items like these and for these people alone.")
+        sentences.append("It holds for items like these and for these people alone.")
     elif any(one.found.raw.advantage.interval_reason == "too_few_annotators" for one in verdicts):
-        found.append("If only these people matter, such as a panel of experts: --these-people.")
+        sentences.append("If only these people matter, such as a panel of experts: --these-people.")
     if len(verdicts) > 1:
-        found.append(f"{len(verdicts)} judges: p values are adjusted by Holm’s method.")
-    return found
+        sentences.append(f"{len(verdicts)} judges: p values are adjusted by Holm’s method.")
+    return sentences

@@ -44,19 +44,19 @@ def with_key(rows: CheckedRows, on: Sequence[str], name: str) -> CheckedRows:
     ]
 
 
-def joined(tables: Tables, given: Columns, on: str) -> ExportedColumns:
+def joined(tables: Tables, stated: Columns, on: str) -> ExportedColumns:
     """The rows of several files as one table, with what their names and columns say."""
     names = {file: _names(rows) for file, rows in tables.items()}
-    item = given.item or on or _common_item(names)
+    item = stated.item or on or _common_item(names)
     for file, columns in names.items():
         if item not in columns:
             raise BadTable(
                 f"{file.name} has no column “{item}”. It has: {listed(columns, 40)}. Name the "
                 "column of items that all files have: --on COLUMN."
             )
-    long = [file for file, own in names.items() if _annotator(own, given)]
+    long = [file for file, own in names.items() if _annotator(own, stated)]
     parts = long or ([] if _shared_items(tables, item) else [*tables])
-    if len({frozenset(names[file]) for file in parts}) > 1 and not _are_marks(parts, names, given):
+    if len({frozenset(names[file]) for file in parts}) > 1 and not _are_marks(parts, names, stated):
         raise BadTable(
             f"{listed([file.name for file in parts])} are parts of one table, but have different "
             "columns. Give them the same columns."
@@ -71,7 +71,7 @@ def joined(tables: Tables, given: Columns, on: str) -> ExportedColumns:
             f"have no {item} in common, so these are labels of other items. Check which files "
             "belong together."
         )
-    return _by_rater(rest, names, given, item, long=rows)
+    return _by_rater(rest, names, stated, item, long=rows)
 
 
 def _names(rows: CheckedRows) -> list[str]:
@@ -81,37 +81,37 @@ def _names(rows: CheckedRows) -> list[str]:
 def _common_item(names: Mapping[Path, Sequence[str]]) -> str:
     """The column of items that all files have."""
     common = [one for one in next(iter(names.values())) if all(one in of for of in names.values())]
-    found = guessed_column("item", common) or (common[0] if len(common) == 1 else "")
-    if not found:
+    column = guessed_column("item", common) or (common[0] if len(common) == 1 else "")
+    if not column:
         raise BadTable(
             f"The files {listed([file.name for file in names])} have no common column that names "
             f"the item. Common columns: {listed(common, 20) or 'none'}. Name one: --on COLUMN, or "
             "several that name it together: --on COLUMN,COLUMN."
         )
-    return found
+    return column
 
 
 def _shared_items(tables: Tables, item: str) -> bool:
     """Whether an item is in more than one file."""
-    found = Counter(
+    counts = Counter(
         key
         for rows in tables.values()
         for key in {same_id(row.get(item, "").strip()) for _, row in rows}
     )
-    return any(n > 1 for n in found.values())
+    return any(n > 1 for n in counts.values())
 
 
-def _are_marks(files: Sequence[Path], names: Mapping[Path, Sequence[str]], given: Columns) -> bool:
+def _are_marks(files: Sequence[Path], names: Mapping[Path, Sequence[str]], stated: Columns) -> bool:
     """Whether each row of all files is a label, in columns of one name."""
     own = {
-        (_annotator(names[file], given), given.label or guessed_column("label", names[file]))
+        (_annotator(names[file], stated), stated.label or guessed_column("label", names[file]))
         for file in files
     }
     return len(own) == 1 and all(next(iter(own)))
 
 
-def _annotator(columns: Sequence[str], given: Columns) -> str:
-    return given.annotator if given.annotator in columns else guessed_column("annotator", columns)
+def _annotator(columns: Sequence[str], stated: Columns) -> str:
+    return stated.annotator if stated.annotator in columns else guessed_column("annotator", columns)
 
 
 def _by_rater(
@@ -157,11 +157,11 @@ def _by_rater(
     label, stated = given.label or guessed_column("label", own), certainty_column(own)
     if label and stated:
         columns = replace(columns, certainty={**certainty, label: stated})
-    found = [
+    labels = [
         (where, row | cells_of.get(same_id(row.get(item, "").strip()), ("", {}))[1])
         for where, row in long
     ]
-    return ExportedColumns(found, columns)
+    return ExportedColumns(labels, columns)
 
 
 def _merge(
@@ -241,22 +241,22 @@ def add_gold(labels: LabelTable, rows: CheckedRows, file: Path, *, gold: str, on
             "it: --gold COLUMN."
         )
     known = {*labels.items}
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for where, row in rows:
         key, value = same_id(row.get(item, "").strip()), row.get(column, "").strip()
-        if is_label(value) and found.setdefault(key, value) != value:
+        if is_label(value) and columns.setdefault(key, value) != value:
             raise BadTable(f"{where}, item “{key}”: a second right label. Keep one of them.")
-    shared = found.keys() & known
+    shared = columns.keys() & known
     if not shared:
         raise BadTable(
             f"{file.name}: no item of its column “{item}” is in the table, such as "
-            f"“{next(iter(found), '')[:40]}”. Name the column of items: --on COLUMN."
+            f"“{next(iter(columns), '')[:40]}”. Name the column of items: --on COLUMN."
         )
     labels.gold.clear()
-    labels.gold.update({key: found[key] for key in shared})
+    labels.gold.update({key: columns[key] for key in shared})
     labels.reading = [line for line in labels.reading if not line.startswith("right label:")]
     labels.reading.append(
         f"right label: {column} of {file.name}, for {len(shared):,} of {len(known):,} items"
     )
-    if unused := len(found) - len(shared):
+    if unused := len(columns) - len(shared):
         labels.reading.append(f"  {unused:,} of its items are not in the table")

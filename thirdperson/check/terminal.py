@@ -31,11 +31,11 @@ def asked(question: str, answers: Collection[str]) -> str:
     """One of the answers, in lower case; empty after three others."""
     for _ in range(3):
         try:
-            given = input(question).strip().casefold()
+            reply = input(question).strip().casefold()
         except (EOFError, KeyboardInterrupt):
             break
-        if given in answers:
-            return given
+        if reply in answers:
+            return reply
     return ""
 
 
@@ -124,15 +124,15 @@ def aligned(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     if sum(wide) + 2 * len(wide) > width:
         head, *rest = rows
-        found = []
+        lines = []
         for first, *cells in rest:
-            found.append(f"  {first}")
+            lines.append(f"  {first}")
             for name, cell in zip(head[1:], cells, strict=True):
                 mark = " " * 4
-                found += textwrap.wrap(
+                lines += textwrap.wrap(
                     f"{name}: {cell}", width, initial_indent=mark, subsequent_indent=f"{mark}  "
                 )
-        return found
+        return lines
     return [
         "  " + "  ".join(cell.ljust(n) for cell, n in zip(row, wide, strict=True)).rstrip()
         for row in rows

@@ -100,7 +100,7 @@ class CheckFinding:
             {"clusters": {"people": self.annotators}, "people_effective": self.people_effective}
         )
         size = f"{name}: {self.items:,} items, {self.labels:,} labels by {people}, judge {judges}"
-        found = terminal.head(size, reading)
+        lines = terminal.head(size, reading)
 
         def wrapped(text: str, mark: str = "") -> list[str]:
             return textwrap.wrap(
@@ -109,28 +109,28 @@ class CheckFinding:
 
         first, *more = wrapped(f"{self.trust.value}: {self.sentence}")
         coloured = terminal.trust(self.trust) + first.removeprefix(self.trust.value)
-        found += ["", coloured, *more, *([""] if terminal.is_shown else [])]
-        found += terminal.strip(self.chart)
+        lines += ["", coloured, *more, *([""] if terminal.is_shown else [])]
+        lines += terminal.strip(self.chart)
         if self.sensitivity:
-            found += wrapped(self.sensitivity)
+            lines += wrapped(self.sensitivity)
         if rows := self._rows():
-            found += ["", *aligned(rows, terminal.width), ""]
+            lines += ["", *aligned(rows, terminal.width), ""]
         if self.references:
-            each = (
+            parts = (
                 f"{one['reference']} {percent(one['raw'])} ({percent(one['balanced'])})"
                 for one in self.references
             )
             words = "Reference judges agree with a person (balanced) on"
-            found += wrapped(f"{words}: {', '.join(each)}.")
+            lines += wrapped(f"{words}: {', '.join(parts)}.")
         if self.trust is Trust.INCONCLUSIVE:
-            found.append(self._needed())
+            lines.append(self._needed())
             if self.lacks_people:
-                found.append(
+                lines.append(
                     "If only these people matter, for example a panel of experts: --these-people"
                 )
-        found += wrapped(f"What to do next: {self.settling}")
-        found += [line for caveat in self.caveats for line in wrapped(caveat, "- ")]
-        return [*found, "", f"Report: {out}"]
+        lines += wrapped(f"What to do next: {self.settling}")
+        lines += [line for caveat in self.caveats for line in wrapped(caveat, "- ")]
+        return [*lines, "", f"Report: {out}"]
 
     def markdown(self, name: str, reading: Sequence[str]) -> str:
         """A comment on a pull request: the verdict, its table, and what was read, folded."""
@@ -207,8 +207,8 @@ def finding_of(report: Mapping[str, Any]) -> CheckFinding:
 
 def _lacks_people(report: Mapping[str, Any]) -> bool:
     """Whether there is no verdict because there are too few people to generalise to others."""
-    if found := replacement_of(report):
-        return found.why == "clusters" and "people" in found.found["too_few"]
+    if replacement := replacement_of(report):
+        return replacement.why == "clusters" and "people" in replacement.found["too_few"]
     if report["headline"]["state"] != "cannot_tell":
         return False
     difference = report["comparison"][headline_run(report)]["difference_general"]

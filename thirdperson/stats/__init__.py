@@ -26,9 +26,9 @@ def __getattr__(name: str) -> Any:
         if str(APPS) not in sys.path:
             sys.path.append(str(APPS))
         for path in sorted(APPS.glob("extras/*/stats/__init__.py")):
-            found = import_module(".".join(path.parent.relative_to(APPS).parts))
-            if name in found.__all__:
-                return getattr(found, name)
+            module = import_module(".".join(path.parent.relative_to(APPS).parts))
+            if name in module.__all__:
+                return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

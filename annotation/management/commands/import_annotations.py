@@ -47,7 +47,7 @@ class Command(BaseCommand):
             parser.add_argument(f"--{added.name}", action="store_true", help=added.help)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        added = next((each for each in MORE if options[each.name]), None)
+        added = next((option for option in MORE if options[option.name]), None)
         if added and (options["format"] or options["scale"] or options["skip_faulty"]):
             raise CommandError(f"--{added.name} goes with --encoding and --dry-run only.")
         study = find_study(options["study"])

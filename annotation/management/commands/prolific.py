@@ -142,21 +142,21 @@ def _ages(text: str) -> dict[str, Any]:
 
 
 def _balance(texts: list[str]) -> dict[str, Any]:
-    found = {}
+    balance = {}
     for text in texts:
         name, _, labels = text.partition("=")
-        found[name.strip()] = [label.strip() for label in labels.split(",") if label.strip()]
-        if not name.strip() or len(found[name.strip()]) < 2:
+        balance[name.strip()] = [label.strip() for label in labels.split(",") if label.strip()]
+        if not name.strip() or len(balance[name.strip()]) < 2:
             raise CommandError(f"--balance takes FILTER=LABEL,LABEL, not “{text}”.")
-    return {"balance": found}
+    return {"balance": balance}
 
 
 def _filters(texts: list[str]) -> dict[str, Any]:
-    found = []
+    filters = []
     for text in texts:
         either = [_together(one) for one in text.split("|")]
-        found.append(either[0] if len(either) == 1 else {"any": either})
-    return {"filters": found}
+        filters.append(either[0] if len(either) == 1 else {"any": either})
+    return {"filters": filters}
 
 
 def _together(text: str) -> dict[str, Any]:
@@ -244,13 +244,13 @@ class Command(BaseCommand):
         )
         money.add_argument("--bonuses", action="store_true", help="pay the suggested bonuses")
         money.add_argument("--returns", metavar="REASON", help="request the suggested returns")
-        for each in ACTIONS:
-            each.add_options(add(each.name, each.help))
+        for more in ACTIONS:
+            more.add_options(add(more.name, more.help))
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         action: str = options["action"]
-        added = {each.name: each for each in ACTIONS}.get(action)
+        added = {more.name: more for more in ACTIONS}.get(action)
         try:
             if added:
                 with using(study, ACTIONS.extra_of(action)):
@@ -302,8 +302,8 @@ class Command(BaseCommand):
             launch.save_plan(study_id=study.pk, plan=LaunchPlan.of(stored))
         study.refresh_from_db()
         if options["check"]:
-            found = launch.check_launch(study)
-            self._show(found, plan_sentence(study, launch.plan_of(study), found))
+            preview = launch.check_launch(study)
+            self._show(preview, plan_sentence(study, launch.plan_of(study), preview))
             return
         for trial in launch.TRIALS:
             if options[trial.name.replace("-", "_")]:
@@ -424,8 +424,8 @@ class Command(BaseCommand):
 
     def _settle(self, study: Study, options: dict[str, Any]) -> None:
         follow(study_id=study.pk)
-        found = settlement(study)
-        rows = found.rows
+        overview = settlement(study)
+        rows = overview.rows
         for row in rows:
             currency, _ = row.amount
             bonus = f"  bonus {format_money(row.bonus, currency)}" if row.bonus else ""
@@ -434,8 +434,8 @@ class Command(BaseCommand):
                 f"{row.work.answers:>3} of {row.work.items:<3} {row.work.minutes:5.0f} min  "
                 f"{row.action or 'nothing':<8}{bonus}  {row.reason}"
             )
-        if found.unknown:
-            names = ", ".join(annotator.pseudonym for annotator in found.unknown)
+        if overview.unknown:
+            names = ", ".join(annotator.pseudonym for annotator in overview.unknown)
             self.stdout.write(f"Annotators unknown to Prolific: {names}.")
         if options["approve"]:
             self._approve(study, [row for row in rows if row.action == APPROVE], options)

@@ -136,12 +136,12 @@ def _usable(study: Study, account_id: int | None) -> ProlificAccount | None:
         if not settings.PROLIFIC_API_TOKEN:
             raise NotAllowed("This installation has no token: PROLIFIC_API_TOKEN is not set.")
         return None
-    found = [account for account in accounts_for(study) if account.pk == account_id]
-    if not found:
+    accounts = [account for account in accounts_for(study) if account.pk == account_id]
+    if not accounts:
         raise NotAllowed("This study may not use this account. Choose another one.")
-    if problem := why_unusable(found[0], study):
+    if problem := why_unusable(accounts[0], study):
         raise NotAllowed(problem)
-    return found[0]
+    return accounts[0]
 
 
 def _name(account: ProlificAccount | None) -> str:
@@ -191,8 +191,8 @@ def remove(*, account_id: int, study: Study, user: User) -> int:
             account.save()
         else:
             account.delete()
-        for each in {study, *waiting}:
-            record(each, "Prolific token removed", user=user, workspace=str(account))
+        for affected in {study, *waiting}:
+            record(affected, "Prolific token removed", user=user, workspace=str(account))
     return len(waiting)
 
 

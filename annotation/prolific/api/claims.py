@@ -65,11 +65,11 @@ def claimed(study_id: int, client: ProlificClient | None = None) -> Iterator[Rec
     recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
     rows = Recruitment.objects.filter(pk=recruitment.pk)
     with _claimed(rows, client, "busy_until", _in_progress("this study")):
-        found = Recruitment.objects.select_related("study").get(pk=recruitment.pk)
-        if client is not None and client.account_id != found.prolific_account_id:
+        claimed = Recruitment.objects.select_related("study").get(pk=recruitment.pk)
+        if client is not None and client.account_id != claimed.prolific_account_id:
             raise NotAllowed("This study has changed to another Prolific account. Try again.")
         try:
-            yield found
+            yield claimed
         finally:
             rows.update(read_next_at=None, quiet_reads=0)
 

@@ -49,8 +49,8 @@ class ProlificClient(Transport):
     def projects(self, workspace: str, **wanted: Any) -> dict[str, str]:
         """A workspace's projects in the platform's order, title by id; with these values."""
         rows = list(self._slices(f"workspaces/{workspace}/projects/", {}))
-        found = [row for row in rows if wanted.items() <= row.items()]
-        return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in found})
+        matching = [row for row in rows if wanted.items() <= row.items()]
+        return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in matching})
 
     def create_project(self, workspace: str, title: str, **fields: Any) -> str:
         """Create a project and return its id. Sent once: look for the title first."""

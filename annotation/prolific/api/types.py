@@ -44,10 +44,10 @@ def status_name(value: Any) -> str:
 def moment(value: Any) -> dt.datetime | None:
     """A time in ISO 8601; None if there is none or it cannot be read."""
     try:
-        found = dt.datetime.fromisoformat(value)
+        moment = dt.datetime.fromisoformat(value)
     except (TypeError, ValueError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True)
@@ -307,24 +307,26 @@ def resolve(wanted: Sequence[WantedFilter], live: Sequence[Filter]) -> Resolved:
 
 def _leaf(one: WantedFilter, live: Sequence[Filter]) -> tuple[str, dict[str, Any]]:
     """A filter to send, or the sentence why it cannot be."""
-    found = find_filter(one.filter_id, live)
-    if found is None:
+    live_filter = find_filter(one.filter_id, live)
+    if live_filter is None:
         return (
             f"Prolific has no filter “{_TITLES.get(one.filter_id, one.filter_id)}” any more. "
             "Remove it from the plan, or create the study on Prolific itself."
         ), {}
     if not one.labels:
-        problem, selected = _range(one, found)
-        return problem, {"filter_id": found.id, "selected_range": selected}
-    if found.is_range:
-        return _bands(one, found)
-    ids, missing = _choices(one.labels, found)
+        problem, selected = _range(one, live_filter)
+        return problem, {"filter_id": live_filter.id, "selected_range": selected}
+    if live_filter.is_range:
+        return _bands(one, live_filter)
+    ids, missing = _choices(one.labels, live_filter)
     if not missing:
-        return "", _select(one, found, ids)
-    named = f"Prolific's filter “{found.title}” has no choice “{'”, “'.join(missing)}”."
-    if found.data_type == "ParticipantID":
-        named = f"“{found.title}” takes participants' ids of 24 characters, not all that it has."
-    offered = ", ".join(sorted(found.choices.values())[:12])
+        return "", _select(one, live_filter, ids)
+    named = f"Prolific's filter “{live_filter.title}” has no choice “{'”, “'.join(missing)}”."
+    if live_filter.data_type == "ParticipantID":
+        named = (
+            f"“{live_filter.title}” takes participants' ids of 24 characters, not all that it has."
+        )
+    offered = ", ".join(sorted(live_filter.choices.values())[:12])
     return f"{named} It offers: {offered}." if offered else named, {}
 
 
@@ -338,12 +340,12 @@ def find_filter(filter_id: str, live: Sequence[Filter]) -> Filter | None:
     return named[0] if len(named) == 1 else None
 
 
-def _choices(labels: Sequence[str], found: Filter) -> tuple[dict[str, str], list[str]]:
+def _choices(labels: Sequence[str], live_filter: Filter) -> tuple[dict[str, str], list[str]]:
     """The id of each label, and the labels that match no choice or more than one."""
     ids, missing = {}, []
     for label in labels:
-        matching = [key for key, text in found.choices.items() if _fold(text) == _fold(label)]
-        if found.is_list and (label in found.choices or _ID.fullmatch(label)):
+        matching = [key for key, text in live_filter.choices.items() if _fold(text) == _fold(label)]
+        if live_filter.is_list and (label in live_filter.choices or _ID.fullmatch(label)):
             matching = [label]
         if len(matching) == 1:
             ids[label] = matching[0]
@@ -352,8 +354,8 @@ def _choices(labels: Sequence[str], found: Filter) -> tuple[dict[str, str], list
     return ids, missing
 
 
-def _select(one: WantedFilter, found: Filter, ids: Mapping[str, str]) -> dict[str, Any]:
-    selected: dict[str, Any] = {"filter_id": found.id, "selected_values": list(ids.values())}
+def _select(one: WantedFilter, live_filter: Filter, ids: Mapping[str, str]) -> dict[str, Any]:
+    selected: dict[str, Any] = {"filter_id": live_filter.id, "selected_values": list(ids.values())}
     if one.weights:
         selected["weightings"] = {ids[label]: weight for label, weight in one.weights.items()}
     return selected
@@ -363,21 +365,23 @@ def _select(one: WantedFilter, found: Filter, ids: Mapping[str, str]) -> dict[st
 BAND = re.compile(r"(\d+)\s*(?:[-–]\s*(\d+)|\+)")
 
 
-def _bands(one: WantedFilter, found: Filter) -> tuple[str, dict[str, Any]]:
+def _bands(one: WantedFilter, live_filter: Filter) -> tuple[str, dict[str, Any]]:
     """A range that is divided into its parts, which must not overlap."""
     bands = {}
     for label in one.labels:
         parts = BAND.fullmatch(label.strip())
         if parts is None:
-            return f"“{found.title}” takes parts such as 18-39 or 75+, not “{label}”.", {}
-        problem, bands[label] = _range(WantedFilter(found.id, low=parts[1], high=parts[2]), found)
+            return f"“{live_filter.title}” takes parts such as 18-39 or 75+, not “{label}”.", {}
+        problem, bands[label] = _range(
+            WantedFilter(live_filter.id, low=parts[1], high=parts[2]), live_filter
+        )
         if problem:
             return problem, {}
     ordered = sorted(bands.values(), key=lambda band: float(band["lower"]))
     if any(a["upper"] >= b["lower"] for a, b in itertools.pairwise(ordered)):  # type: ignore[operator]
-        return f"The parts of “{found.title}” overlap: {', '.join(one.labels)}.", {}
+        return f"The parts of “{live_filter.title}” overlap: {', '.join(one.labels)}.", {}
     whole = {"lower": ordered[0]["lower"], "upper": ordered[-1]["upper"]}
-    selected: dict[str, Any] = {"filter_id": found.id, "selected_range": whole}
+    selected: dict[str, Any] = {"filter_id": live_filter.id, "selected_range": whole}
     if one.weights:
         selected["weightings"] = {
             str(number): {"selected_range": bands[label], "weighting": one.weights[label]}
@@ -386,34 +390,37 @@ def _bands(one: WantedFilter, found: Filter) -> tuple[str, dict[str, Any]]:
     return "", selected
 
 
-def _range(one: WantedFilter, found: Filter) -> tuple[str, dict[str, Bound]]:
+def _range(one: WantedFilter, live_filter: Filter) -> tuple[str, dict[str, Bound]]:
     """The bounds to send; an open end uses the filter's own bound."""
-    low = one.low if one.low is not None else found.low
-    high = one.high if one.high is not None else found.high
-    if not found.is_range or low is None or high is None:
-        return f"Prolific's filter “{found.title}” no longer takes a range.", {}
+    low = one.low if one.low is not None else live_filter.low
+    high = one.high if one.high is not None else live_filter.high
+    if not live_filter.is_range or low is None or high is None:
+        return f"Prolific's filter “{live_filter.title}” no longer takes a range.", {}
     try:
-        bounds = [_bound(value, found) for value in (low, high)]
-        limits = [None if v is None else _bound(v, found) for v in (found.low, found.high)]
+        bounds = [_bound(value, live_filter) for value in (low, high)]
+        limits = [
+            None if v is None else _bound(v, live_filter)
+            for v in (live_filter.low, live_filter.high)
+        ]
     except ValueError:
         units = {"date": "dates such as 2026-03-31", "float": "numbers"}
-        unit = units.get(found.data_type, "whole numbers")
-        return f"“{found.title}” takes {unit}, not {low} to {high}.", {}
+        unit = units.get(live_filter.data_type, "whole numbers")
+        return f"“{live_filter.title}” takes {unit}, not {low} to {high}.", {}
     ordered = [bound for bound in (limits[0], *bounds, limits[1]) if bound is not None]
     if ordered != sorted(ordered):
-        allowed = f"from {found.low} to {found.high}"
-        return f"“{found.title}” allows {allowed}, not {low} to {high}.", {}
+        allowed = f"from {live_filter.low} to {live_filter.high}"
+        return f"“{live_filter.title}” allows {allowed}, not {low} to {high}.", {}
     return "", {"lower": bounds[0], "upper": bounds[1]}
 
 
-def _bound(value: Bound, found: Filter) -> Bound:
+def _bound(value: Bound, live_filter: Filter) -> Bound:
     """A bound in the filter's type. Raises `ValueError`."""
-    if found.data_type == "date":
+    if live_filter.data_type == "date":
         return dt.date.fromisoformat(str(value)[:10]).isoformat()
     number = float(value)
-    if not math.isfinite(number) or (found.data_type != "float" and not number.is_integer()):
+    if not math.isfinite(number) or (live_filter.data_type != "float" and not number.is_integer()):
         raise ValueError(value)
-    return number if found.data_type == "float" else int(number)
+    return number if live_filter.data_type == "float" else int(number)
 
 
 def _fold(text: str) -> str:

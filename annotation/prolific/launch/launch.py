@@ -65,8 +65,8 @@ TRIALS: Kind[LaunchTrial] = Kind("recruiting", "trials")
 
 def plan_of(study: Study) -> LaunchPlan:
     """The study's launch plan; an empty plan if there is none."""
-    found = Recruitment.objects.filter(study=study).first()
-    return LaunchPlan.of(found.plan) if found else LaunchPlan()
+    recruitment = Recruitment.objects.filter(study=study).first()
+    return LaunchPlan.of(recruitment.plan) if recruitment else LaunchPlan()
 
 
 def seen_launch(plan: LaunchPlan) -> str:
@@ -117,13 +117,13 @@ def balance_by_groups(*, study_id: int, user: User | None = None) -> list[str]:
         labels_of = {o["value"]: o["label"] for o in question.options if o["value"] in values}
         filter_id = next((one for one in PAPER.balance if question_of(one, {key})), "")
         offered = PAPER.balance.get(filter_id, [])
-        found = [
+        labels = [
             label
             for label in offered
-            if any(label_for(text, [label]) for each in labels_of.items() for text in each)
+            if any(label_for(text, [label]) for option in labels_of.items() for text in option)
         ]
-        if len(found) > 1:
-            balance[filter_id] = found
+        if len(labels) > 1:
+            balance[filter_id] = labels
         else:
             left.append(question.label)
     save_plan(study_id=study_id, plan=replace(plan, balance=balance, places=None), user=user)
@@ -170,9 +170,9 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
     client = connect(study_id)
     with claimed(study_id, client) as recruitment:
         plan = LaunchPlan.of(recruitment.plan)
-        made = list(ProlificStudy.objects.filter(study=study))
-        if made and all(row.prolific_id for row in made):
-            return made
+        rows = list(ProlificStudy.objects.filter(study=study))
+        if rows and all(row.prolific_id for row in rows):
+            return rows
         workspace = workspace_of(recruitment, client)
         looked = preview(study, plan, client, workspace, counts_cells=False)
         if looked.blocking:
@@ -239,13 +239,13 @@ def _group(client: ProlificClient, recruitment: Recruitment) -> str:
 def create(client: ProlificClient, body: dict[str, Any], *, is_new: bool) -> RemoteStudy:
     """Create a draft once; after a lost answer, find it by its internal name."""
     name, project = body["internal_name"], body["project"]
-    if not is_new and (found := find(client, name, project)):
-        return found
+    if not is_new and (draft := find(client, name, project)):
+        return draft
     try:
         return client.create_study(body)
     except OutcomeUnknown:
-        if found := find(client, name, project):
-            return found
+        if draft := find(client, name, project):
+            return draft
         raise
     except ProlificRejected as error:
         # Some accounts require this field with weighted filters, others reject it.
@@ -313,8 +313,8 @@ def forget_drafts(*, study_id: int, user: User | None = None) -> int:
 
 def _find_id(client: ProlificClient, row: ProlificStudy, project: str) -> str:
     """The id of a draft whose creation was not confirmed; empty if none was created."""
-    found = find(client, row.internal_name, project)
-    return found.id if found else ""
+    remote = find(client, row.internal_name, project)
+    return remote.id if remote else ""
 
 
 def _refuse_if_published(client: ProlificClient, remote_id: str) -> None:

@@ -76,18 +76,18 @@ def state_check(study: Study) -> LaunchCheck:
 def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchCheck]:
     checks = []
     fix = reverse("people:places", args=[study.slug])
-    answers, given = seats(study), places * study.items_per_annotator
+    answers, places_for_answers = seats(study), places * study.items_per_annotator
     if not answers:
         imports = reverse("studies:import", args=[study.slug])
         checks.append(LaunchCheck("No item needs an answer. Import items.", True, True, imports))
     words = (
         f"The study needs {answers:,} answers. {places:,} participants with "
-        f"{study.items_per_annotator} items each give {given:,}"
+        f"{study.items_per_annotator} items each give {places_for_answers:,}"
     )
-    if given < answers:
+    if places_for_answers < answers:
         checks.append(LaunchCheck(f"{words}, so some seats stay open.", True, False, fix))
-    elif given > answers:
-        words += f": {given - answers:,} of them are not needed, but paid too."
+    elif places_for_answers > answers:
+        words += f": {places_for_answers - answers:,} of them are not needed, but paid too."
         checks.append(LaunchCheck(words, True, False, fix))
     else:
         checks.append(LaunchCheck(f"{words}.", False, False))

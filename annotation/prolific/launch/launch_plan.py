@@ -42,7 +42,7 @@ _LONGEST_DETAILS = 500
 def content_warnings(study: Study) -> dict[str, Any]:
     """A draft's fields with warnings about the content of its items; none without flags."""
     flagged = Item.everything.filter(study=study).exclude(warnings=[])
-    flags = {flag for found in flagged.values_list("warnings", flat=True) for flag in found}
+    flags = {flag for names in flagged.values_list("warnings", flat=True) for flag in names}
     touched = sorted(flags - _NO_CONTENT)
     if not touched:
         return {}
@@ -114,19 +114,19 @@ class LaunchPlan:
 
         `weights` are those of `weights_of`; without them, no filter is balanced.
         """
-        found = []
+        filters = []
         if self.country:
-            found.append(WantedFilter(COUNTRY, self.country.splitlines()))
+            filters.append(WantedFilter(COUNTRY, self.country.splitlines()))
         if self.language:
-            found.append(WantedFilter(LANGUAGE, self.language.splitlines()))
+            filters.append(WantedFilter(LANGUAGE, self.language.splitlines()))
         if self.age_low is not None or self.age_high is not None:
-            found.append(WantedFilter(AGE, low=self.age_low, high=self.age_high))
+            filters.append(WantedFilter(AGE, low=self.age_low, high=self.age_high))
         if self.approval_rate is not None:
-            found.append(WantedFilter(APPROVAL_RATE, low=self.approval_rate, high=100))
+            filters.append(WantedFilter(APPROVAL_RATE, low=self.approval_rate, high=100))
         if self.earlier_submissions is not None:
-            found.append(WantedFilter(EARLIER_SUBMISSIONS, low=self.earlier_submissions))
-        found += [WantedFilter.of(one) for one in self.filters]
-        return found + [
+            filters.append(WantedFilter(EARLIER_SUBMISSIONS, low=self.earlier_submissions))
+        filters += [WantedFilter.of(one) for one in self.filters]
+        return filters + [
             WantedFilter(filter_id, self.balance[filter_id], weights=of_labels)
             for filter_id, of_labels in (weights or {}).items()
         ]
@@ -357,7 +357,7 @@ def find_workspace(client: ProlificClient, plan: LaunchPlan) -> Workspace:
         problem = "The account has several workspaces" if known else "The account has none"
         raise ChooseWorkspace(f"{problem}, and the plan names none.", known)
     workspace = plan.workspace or next(iter(known))
-    found = Workspace(workspace, known[workspace])
+    chosen = Workspace(workspace, known[workspace])
     projects = client.projects(workspace)
     if plan.project and plan.project not in projects:
         named = ", ".join(f"{title} ({one})" for one, title in projects.items()) or "none"
@@ -367,7 +367,7 @@ def find_workspace(client: ProlificClient, plan: LaunchPlan) -> Workspace:
         )
     ours = (one for one, title in projects.items() if title == PROJECT)
     project = plan.project or next(ours, next(iter(projects), ""))
-    return replace(found, project=project, project_title=projects.get(project, ""))
+    return replace(chosen, project=project, project_title=projects.get(project, ""))
 
 
 def with_project(client: ProlificClient, workspace: Workspace) -> Workspace:
@@ -377,8 +377,8 @@ def with_project(client: ProlificClient, workspace: Workspace) -> Workspace:
     try:
         project = client.create_project(workspace.id, PROJECT)
     except OutcomeUnknown:
-        made = {title: one for one, title in client.projects(workspace.id).items()}
-        if PROJECT not in made:
+        projects = {title: one for one, title in client.projects(workspace.id).items()}
+        if PROJECT not in projects:
             raise
-        project = made[PROJECT]
+        project = projects[PROJECT]
     return replace(workspace, project=project, project_title=PROJECT)

@@ -32,18 +32,18 @@ def forecast_on_prolific(study: Study, groups: Sequence[SeatGroup] | None = None
     for the full cost of the places.
     """
     rows = list(ProlificStudy.objects.filter(study=study))
-    found = [_places_left(row) for row in rows]
+    left = [_places_left(row) for row in rows]
     # A study that is paused here is reopened here, which starts recruiting there too.
     rests = [study.state == Study.State.OPEN and row.status in RESTING for row in rows]
     return forecast_of(
         study,
         places_left=sum(
             coming + (0 if is_resting else free)
-            for (free, coming), is_resting in zip(found, rests, strict=True)
+            for (free, coming), is_resting in zip(left, rests, strict=True)
         )
         if rows
         else None,
-        resting=sum(free for (free, _), is_resting in zip(found, rests, strict=True) if is_resting),
+        resting=sum(free for (free, _), is_resting in zip(left, rests, strict=True) if is_resting),
         groups=groups,
     )
 
@@ -57,7 +57,10 @@ def need_of_places(study: Study, label: str = "") -> PlacesNeeded:
         people = min(people, max(0, ahead.room - left))
     if label:
         row = ProlificStudy.objects.get(study=study, label=label)
-        group = next((each for each in study.quota_groups.all() if str(each) == label), None)
+        group = next(
+            (quota_group for quota_group in study.quota_groups.all() if str(quota_group) == label),
+            None,
+        )
         missing = max(0, group.open - sum(_places_left(row))) if group else 0
         people = min(missing, max(0, ahead.needed - ahead.on_the_way))
     return PlacesNeeded(people, _why(study, ahead, people, left, label))
@@ -154,8 +157,8 @@ def free_places(rows: Iterable[ProlificStudy]) -> int:
 
 def used_screen_outs(study: Study, rows: Iterable[ProlificStudy]) -> int:
     """The paid screen-outs of a study that Prolific paused because all were used; 0 if none."""
-    found = Recruitment.objects.filter(study=study).first()
-    slots = (LaunchPlan.of(found.plan).screen_out_slots or 0) if found else 0
+    recruitment = Recruitment.objects.filter(study=study).first()
+    slots = (LaunchPlan.of(recruitment.plan).screen_out_slots or 0) if recruitment else 0
     paused = [row for row in rows if row.status == "PAUSED"] if slots else []
     is_used = any(
         row.submissions.filter(status=types.SCREENED_OUT).count() >= slots for row in paused

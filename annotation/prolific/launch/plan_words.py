@@ -29,17 +29,17 @@ def filter_words(stored: Mapping[str, Any], live: Sequence[Filter]) -> str:
         return f"either {' or '.join(filter_words(one, live) for one in stored['any'])}"
     if stored.get("all"):
         return " and ".join(filter_words(one, live) for one in stored["all"])
-    found = find_filter(stored["filter"], live)
-    title = found.title if found else stored["filter"]
+    live_filter = find_filter(stored["filter"], live)
+    title = live_filter.title if live_filter else stored["filter"]
     if not stored.get("labels"):
         low, high = stored.get("low"), stored.get("high")
         if low is None or high is None:
             return f"{title}: {f'at least {low}' if high is None else f'at most {high}'}"
         return f"{title}: {low} to {high}"
-    if found and found.data_type == "ParticipantID":
+    if live_filter and live_filter.data_type == "ParticipantID":
         people = len(stored["labels"])
         return f"{title}: {people} participant{'' if people == 1 else 's'}"
-    known = found.choices if found and found.is_list else {}
+    known = live_filter.choices if live_filter and live_filter.is_list else {}
     names = [known.get(one, one) for one in stored["labels"]]
     return f"{title}: {_either(names)}"
 
@@ -88,24 +88,26 @@ def _balance(study: Study, plan: LaunchPlan, places: int, live: Sequence[Filter]
     """Sentences about the places of each label."""
     if plan.apart:
         return ["Every quota group has a study of its own."]
-    found = []
+    sentences = []
     for name, of_labels in weights_of(plan, list(study.quota_groups.all()), places).items():
         one = find_filter(name, live)
         title = one.title if one else name
         before = "in " if one and one.is_range else ""
         numbers = _both([f"{n} {before}{label}" for label, n in of_labels.items()])
         exact = sum(of_labels.values()) == places
-        found.append(f"By {title if name != SEX else 'sex'}: {numbers if exact else 'equally'}.")
-    return found
+        sentences.append(
+            f"By {title if name != SEX else 'sex'}: {numbers if exact else 'equally'}."
+        )
+    return sentences
 
 
-def plan_sentence(study: Study, plan: LaunchPlan, found: LaunchPreview) -> str:
+def plan_sentence(study: Study, plan: LaunchPlan, preview: LaunchPreview) -> str:
     """The launch plan as a sentence or a few, for the launch page and the command."""
-    live = found.live
-    places = found.places
+    live = preview.live
+    places = preview.places
     who = _who(plan, live)
     if plan.filter_set:
-        chosen = [draft.filters.filter_set for draft in found.drafts]
+        chosen = [draft.filters.filter_set for draft in preview.drafts]
         who += [f"who match the filter set “{one.name}”" for one in chosen if one]
     people = f"{places:,} participant{'' if places == 1 else 's'}"
     devices = "" if set(plan.devices) == set(DEVICES) else f", on {_either(plan.devices)}"

@@ -157,13 +157,13 @@ def _drafts(
     client: ProlificClient, study: Study, follow_up: str
 ) -> list[tuple[ProlificStudy, RemoteStudy]]:
     """The rows that are still drafts on Prolific, checked now."""
-    found = []
+    drafts = []
     for row in _bound(study, follow_up):
         remote = client.study(str(row.prolific_id))
         mirror(row, remote)
         if remote.status == UNPUBLISHED:
-            found.append((row, remote))
-    return found
+            drafts.append((row, remote))
+    return drafts
 
 
 def _costs(
@@ -175,11 +175,11 @@ def _costs(
 def _sum(study: Study, costs: Mapping[ProlificStudy, StudyCost]) -> Sum:
     """The sum of the amounts that Prolific states."""
     named = next((cost.currency for cost in costs.values() if cost.currency), "")
-    found = costs.values()
+    amounts = costs.values()
     parts = StudyCost(
-        rewards=sum(cost.rewards for cost in found),
-        fees=sum(cost.fees for cost in found),
-        tax=sum(cost.tax for cost in found),
+        rewards=sum(cost.rewards for cost in amounts),
+        fees=sum(cost.fees for cost in amounts),
+        tax=sum(cost.tax for cost in amounts),
     )
     return Sum(parts.total, named or study.currency, parts)
 

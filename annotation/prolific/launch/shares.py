@@ -51,16 +51,16 @@ def shares_of(plan: LaunchPlan, groups: Sequence[QuotaGroup]) -> FilterShares:
     """
     total = sum(group.target for group in groups)
     labels = {group.pk: _balanced_labels(group, plan) for group in groups}
-    matched = {tuple(found) for found in labels.values() if found}
+    matched = {tuple(matches) for matches in labels.values() if matches}
     if plan.apart or not matched:
         return FilterShares({}, total)
     filters = max(matched, key=len)
     cells: Counter[tuple[str, ...]] = Counter()
     kept = {}
     for group in groups:
-        found = labels[group.pk]
-        if tuple(found) == filters and all(found.values()):
-            cells[tuple(found.values())] += group.target
+        own = labels[group.pk]
+        if tuple(own) == filters and all(own.values()):
+            cells[tuple(own.values())] += group.target
         elif group.target:
             kept[str(group)] = group.target
     sums = {name: Counter[str]() for name in filters}
@@ -87,11 +87,11 @@ def weights_of(
     if plan.apart:
         return {}
     of_groups = shares_of(plan, groups).weights
-    found = {}
+    weights = {}
     for name, labels in plan.balance.items():
-        each = 1 if places % len(labels) else max(1, places // len(labels))
-        found[name] = dict(of_groups.get(name) or dict.fromkeys(labels, each))
-    return found
+        equal = 1 if places % len(labels) else max(1, places // len(labels))
+        weights[name] = dict(of_groups.get(name) or dict.fromkeys(labels, equal))
+    return weights
 
 
 def cells_of(weights: Mapping[str, Mapping[str, int]], places: int) -> dict[tuple[str, ...], float]:
@@ -108,12 +108,12 @@ def cells_of(weights: Mapping[str, Mapping[str, int]], places: int) -> dict[tupl
 
 def _balanced_labels(group: QuotaGroup, plan: LaunchPlan) -> dict[str, str]:
     """Prolific's label of a group in each balanced filter; empty if the filter has none."""
-    found = {}
+    labels = {}
     for key, value in group.criteria.items():
         filter_id, label = _filter_of(key, value, plan)
         if filter_id and filter_id in plan.balance:
-            found[filter_id] = label if label and label in plan.balance[filter_id] else ""
-    return {name: found[name] for name in plan.balance if name in found}
+            labels[filter_id] = label if label and label in plan.balance[filter_id] else ""
+    return {name: labels[name] for name in plan.balance if name in labels}
 
 
 def _undivided(
@@ -158,14 +158,14 @@ def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[WantedFilte
             "The group “everyone else” cannot be recruited by a filter. "
             "Recruit all groups in one study, or remove it."
         ]
-    found, problems = [], []
+    filters, problems = [], []
     for key, value in group.criteria.items():
         filter_id, label = _filter_of(key, value, plan)
         if filter_id and label:
-            found.append(WantedFilter(filter_id, [label]))
+            filters.append(WantedFilter(filter_id, [label]))
         else:
             problems.append(
                 f"No filter of the plan has the group “{key}: {value}”. Balance a filter that has "
                 "it, with Prolific's label."
             )
-    return found, problems
+    return filters, problems

@@ -57,8 +57,8 @@ def resolve_drafts(
             # Their completion code adds participants to this group, so that nobody is paid for two
             # groups.
             filters.append({"filter_id": GROUP_BLOCKLIST, "selected_values": [group_id]})
-        found = Resolved(filters, [*shared.problems, *problems, *own.problems])
-        drafts.append((str(group), group.target, found))
+        resolved = Resolved(filters, [*shared.problems, *problems, *own.problems])
+        drafts.append((str(group), group.target, resolved))
     return drafts
 
 
@@ -71,11 +71,11 @@ def _of_set(client: ProlificClient, plan: LaunchPlan) -> Resolved:
             "some. Choose no filter set, or remove all filters, balances and ages from the plan."
         )
     try:
-        found = client.filter_set(plan.filter_set)
+        stored = client.filter_set(plan.filter_set)
     except NotFound:
         missing = f"The workspace has no filter set {plan.filter_set}. Choose another one."
         return Resolved([], [*problems, missing])
-    return Resolved(found.filters, problems, found)
+    return Resolved(stored.filters, problems, stored)
 
 
 def _without_related(study: Study, live: list[Filter]) -> list[dict[str, Any]]:
@@ -127,12 +127,12 @@ def count_cells(
     weights = weights_of(plan, list(study.quota_groups.all()), places)
     if resolved.problems or not weights or plan.filter_set:
         return []
-    found = cells_of(weights, places)
+    places_of = cells_of(weights, places)
     unweighted = [one for one in resolved.filters if "weightings" not in one]
     cells = []
-    for labels, in_cell in found.items():
+    for labels, in_cell in places_of.items():
         eligible = None
-        if len(found) <= _MOST_CELLS:
+        if len(places_of) <= _MOST_CELLS:
             wanted = [
                 WantedFilter(name, [label]) for name, label in zip(weights, labels, strict=True)
             ]
@@ -156,7 +156,7 @@ def distributions(
     named = [one.get("filter", "") for one in plan.filters]
     groups = [known[n] for n in named if n in known and "custom-group" in known[n].tags]
     asked = [n for n in plan.balance if n in known and "allow-distribution" in known[n].tags]
-    found: dict[str, Mapping[str, int]] = {}
+    people: dict[str, Mapping[str, int]] = {}
     for group in groups if asked else ():
         try:
             counts = client.distribution(group.id, asked, workspace=workspace)
@@ -164,8 +164,8 @@ def distributions(
             continue
         for name in set(asked) & counts.keys():
             labels = {known[name].choices.get(key, key): n for key, n in counts[name].items()}
-            found[f"{group.title}: {known[name].title}"] = labels
-    return found
+            people[f"{group.title}: {known[name].title}"] = labels
+    return people
 
 
 def targeting_of(draft: Mapping[str, Any]) -> Any:

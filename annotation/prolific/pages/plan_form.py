@@ -30,9 +30,9 @@ def _labels(chosen: str | list[str], separator: str = ",") -> list[str]:
     return [label.strip() for label in labels if label.strip()]
 
 
-def _named(found: Filter, stored: Sequence[str]) -> list[tuple[str, str]]:
+def _named(live_filter: Filter, stored: Sequence[str]) -> list[tuple[str, str]]:
     """The labels of a filter as choices, stored ones first, also those that it no longer has."""
-    labels = sorted(found.choices.values(), key=lambda label: label not in stored)
+    labels = sorted(live_filter.choices.values(), key=lambda label: label not in stored)
     gone = [label for label in stored if label and label not in labels]
     return [
         *((label, label) for label in labels),
@@ -210,11 +210,11 @@ class LaunchPlanForm(forms.Form):
             "politics": (POLITICS, ",", balanced),
         }
         for name, (filter_id, separator, help_text) in offered.items():
-            if found := find_filter(filter_id, self._live):
+            if live_filter := find_filter(filter_id, self._live):
                 chosen = _labels(self.initial[name], separator)
                 self.initial[name] = chosen
                 boxes = forms.MultipleChoiceField(
-                    choices=_named(found, chosen),
+                    choices=_named(live_filter, chosen),
                     required=False,
                     widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
                     help_text=help_text,
@@ -280,19 +280,20 @@ class LaunchPlanForm(forms.Form):
         """Offer choices of the chosen filter for each option, with equal names preselected."""
         sent = self.data if self.is_bound else {}
         chosen = sent.get(f"filter-{question.key}", "") if self.is_bound else match["filter"]
-        found = next((one for one in self._live if one.id == chosen), None)
-        if found is None:
+        live_filter = next((one for one in self._live if one.id == chosen), None)
+        if live_filter is None:
             return
         names = [f"label-{question.key}-{number}" for number in range(len(question.options))]
-        labels = list(found.choices.values())
+        labels = list(live_filter.choices.values())
         # Not asked for this filter yet: the fields were not on the page, or belonged to another
         # filter.
         is_new = self.is_bound and not all(
-            (found.is_range and name in sent) or sent.get(name) in ("", *labels) for name in names
+            (live_filter.is_range and name in sent) or sent.get(name) in ("", *labels)
+            for name in names
         )
         guesses = {}
         for name, option in zip(names, question.options, strict=True):
-            if found.is_range:
+            if live_filter.is_range:
                 part = BAND.search(option["label"]) or BAND.search(option["value"])
                 guess = part[0] if part else ""
             else:
@@ -304,18 +305,20 @@ class LaunchPlanForm(forms.Form):
                 match["labels"].get(option["value"], "") if chosen == match["filter"] else guess
             )
             label = f"“{option['label']}” is on Prolific"
-            if found.is_range:
+            if live_filter.is_range:
                 self.fields[name] = forms.CharField(
                     required=False,
                     max_length=20,
                     initial=stored,
                     label=label,
-                    help_text=f"A part of {found.low} to {found.high}, such as 18-39 or 75+.",
+                    help_text=(
+                        f"A part of {live_filter.low} to {live_filter.high}, such as 18-39 or 75+."
+                    ),
                 )
                 continue
             self.fields[name] = forms.ChoiceField(
                 required=False,
-                choices=[("", "No such choice"), *_named(found, [])],
+                choices=[("", "No such choice"), *_named(live_filter, [])],
                 initial=stored,
                 label=label,
             )
@@ -384,7 +387,7 @@ class LaunchPlanForm(forms.Form):
         }
         # Filters balanced by the command stay, unless they match a question here.
         before = {match["filter"] for match in self._stored.matches.values()}
-        kept = {f: found for f, found in self._stored.balance.items() if f not in before}
+        kept = {f: shares for f, shares in self._stored.balance.items() if f not in before}
         for match in matches.values():
             balance[match["filter"]] = list(dict.fromkeys(match["labels"].values()))
         everything = {name: labels for name, labels in (kept | balance).items() if labels}

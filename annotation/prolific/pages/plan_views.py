@@ -42,15 +42,15 @@ def read_filters(study_id: int, workspace: str) -> FilterList:
     try:
         client = connect(study_id, patience=_PATIENCE)
         key = f"prolific-filter-list {client.origin} {client.token_fragment} {workspace}"
-        found: FilterList | None = cache.get(key.replace(" ", "-"))
-        if found is None:
+        filters: FilterList | None = cache.get(key.replace(" ", "-"))
+        if filters is None:
             known = [workspace] if workspace else list(client.workspaces())
             only = known[0] if len(known) == 1 else ""
-            found = FilterList(client.filters(workspace=only), sets=_sets(client, only))
-            cache.set(key.replace(" ", "-"), found, _SECONDS)
+            filters = FilterList(client.filters(workspace=only), sets=_sets(client, only))
+            cache.set(key.replace(" ", "-"), filters, _SECONDS)
     except ProlificError as error:
         return FilterList(problem=str(error))
-    return found
+    return filters
 
 
 def _sets(client: ProlificClient, workspace: str) -> list[FilterSet]:

@@ -142,8 +142,8 @@ def _columns(sort: str) -> list[dict[str, str]]:
 
 def _rules_of(rows: Iterable[SettlementRow]) -> list[tuple[str, str]]:
     """The rules that flag somebody here, by name."""
-    found = {flag.rule: flag.label for row in rows for flag in (*row.flags, *row.notes)}
-    return sorted(found.items())
+    labels = {flag.rule: flag.label for row in rows for flag in (*row.flags, *row.notes)}
+    return sorted(labels.items())
 
 
 def _sums(study: Study, rows: Sequence[SettlementRow]) -> list[tuple[str, int, str]]:
@@ -171,27 +171,27 @@ def _sums(study: Study, rows: Sequence[SettlementRow]) -> list[tuple[str, int, s
 @editor_page
 def settle(request: HttpRequest, study: Study) -> HttpResponse:
     """All submissions, our data and Prolific's, with a proposal and its reason."""
-    found = settlement(study)
+    whole = settlement(study)
     chosen = {name: request.GET.get(name, "") for name in ("search", "flag", "sort")}
-    shown = filtered_rows(found.rows, search=chosen["search"].strip(), flag=chosen["flag"])
-    shown = sorted_rows(shown, chosen["sort"])
+    rows = filtered_rows(whole.rows, search=chosen["search"].strip(), flag=chosen["flag"])
+    rows = sorted_rows(rows, chosen["sort"])
     by_action: defaultdict[str, list[SettlementRow]] = defaultdict(list)
-    for row in shown:
+    for row in rows:
         by_action[row.action].append(row)
     told: defaultdict[int, list[str]] = defaultdict(list)
     for part in PARTS.of(study):
         for pk, words in part.words(study).items():
             told[pk].append(words)
     context = {
-        "unknown": found.unknown,
+        "unknown": whole.unknown,
         **_owner_context(request, study),
-        "anybody": bool(found.rows),
+        "anybody": bool(whole.rows),
         "parts": [(part.template, part.context(study)) for part in PARTS.of(study)],
         "chosen": chosen,
         "is_filtered": bool(chosen["search"] or chosen["flag"]),
-        "rules": [("any", "any"), ("none", "none"), *_rules_of(found.rows)],
+        "rules": [("any", "any"), ("none", "none"), *_rules_of(whole.rows)],
         "columns": _columns(chosen["sort"]),
-        "sums": _sums(study, found.rows),
+        "sums": _sums(study, whole.rows),
         "currency": study.currency,
         "groups": [
             (

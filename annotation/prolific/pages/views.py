@@ -204,14 +204,14 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "GET" and is_draft:
         return redirect("studies:launch", study.slug)
     if request.method == "POST":
-        made = attempt(
+        is_launched = attempt(
             request,
             lambda: launch.launch(study_id=study.pk, user=user_of(request)),
             lambda rows: (
                 "Draft created on Prolific. Participants do not see it, and nothing is paid yet."
             ),
         )
-        if made and is_draft:
+        if is_launched and is_draft:
             try:
                 open_draft(
                     study=study, reason=request.POST.get("reason", ""), user=user_of(request)
@@ -219,29 +219,31 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
             except OpeningRefused as error:
                 messages.error(request, str(error))
                 return redirect("studies:launch", study.slug)
-        return redirect(f"people:prolific-{'publish' if made else 'launch'}", study.slug)
+        return redirect(f"people:prolific-{'publish' if is_launched else 'launch'}", study.slug)
     try:
-        found = launch.check_launch(study)
+        preview = launch.check_launch(study)
     except ProlificError as error:
         return show(request, study, "launch", {"problem": str(error)})
-    return show(request, study, "launch", {"part": _launch_context(study, found)})
+    return show(request, study, "launch", {"part": _launch_context(study, preview)})
 
 
-def _launch_context(study: Study, found: LaunchPreview) -> dict[str, Any]:
+def _launch_context(study: Study, preview: LaunchPreview) -> dict[str, Any]:
     """The plan in words, the cost, and the drafts."""
-    money = found.currency
-    hourly = format_money(found.expected.hourly(found.reward), money) if found.expected else ""
+    money = preview.currency
+    hourly = (
+        format_money(preview.expected.hourly(preview.reward), money) if preview.expected else ""
+    )
     return {
         "study": study,
         "is_local": is_local(),
-        "preview": found,
-        "sentence": plan_sentence(study, launch.plan_of(study), found),
-        "distributions": sorted(found.distributions.items()),
-        "reward": format_money(found.reward, money),
-        "rewards": format_money(found.rewards, money),
-        "fees": format_money(found.cost - found.rewards, money),
-        "cost": format_money(found.cost, money),
-        "per_hour": format_money(found.pay_per_hour, money),
+        "preview": preview,
+        "sentence": plan_sentence(study, launch.plan_of(study), preview),
+        "distributions": sorted(preview.distributions.items()),
+        "reward": format_money(preview.reward, money),
+        "rewards": format_money(preview.rewards, money),
+        "fees": format_money(preview.cost - preview.rewards, money),
+        "cost": format_money(preview.cost, money),
+        "per_hour": format_money(preview.pay_per_hour, money),
         "hourly": hourly,
         "trials": [
             (reverse(trial.view, args=[study.slug]), trial.button, trial.hint)
@@ -255,7 +257,7 @@ def launch_route(study: Study) -> Iterator[LaunchRoute]:
     if study.entry != Study.Entry.PROLIFIC:
         return
     try:
-        found = launch.check_launch(study)
+        preview = launch.check_launch(study)
     except ProlificError as error:
         accounts = reverse("people:prolific-accounts", args=[study.slug])
         problem = LaunchCheck(f"You cannot recruit on Prolific now. {error}", True, fix=accounts)
@@ -263,11 +265,13 @@ def launch_route(study: Study) -> Iterator[LaunchRoute]:
         return
     yield LaunchRoute(
         # The button opens the study too.
-        checks=[check for check in found.checks if check != state_check(study)],
+        checks=[check for check in preview.checks if check != state_check(study)],
         address=reverse("people:prolific-launch", args=[study.slug]),
         button="Open study and create draft on Prolific",
         parts=[
-            MonitorCard("launch", "annotation/prolific/_launch.html", _launch_context(study, found))
+            MonitorCard(
+                "launch", "annotation/prolific/_launch.html", _launch_context(study, preview)
+            )
         ],
     )
 

@@ -214,21 +214,21 @@ def sorted_rows(rows: Sequence[SettlementRow], sort: str) -> list[SettlementRow]
 
 def filtered_rows(rows: Iterable[SettlementRow], *, search: str, flag: str) -> list[SettlementRow]:
     """Rows whose pseudonym contains `search`, with a flag of this rule, “any” or “none”."""
-    found = []
+    fitting = []
     for row in rows:
         rules = {each.rule for each in (*row.flags, *row.notes)}
         fits = {"": True, "any": bool(rules), "none": not rules}.get(flag, flag in rules)
         if fits and search.lower() in row.pseudonym.lower():
-            found.append(row)
-    return found
+            fitting.append(row)
+    return fitting
 
 
 def follow_up_rows(study: Study, submissions: Sequence[ProlificSubmission]) -> list[SettlementRow]:
     """The submissions of those who came back: approve who has finished that part here."""
     done = {
-        (each.name, pk)
-        for each in (FOLLOW_UPS if submissions else ())
-        for pk in each.finished(study).values_list("pk", flat=True)
+        (follow_up.name, pk)
+        for follow_up in (FOLLOW_UPS if submissions else ())
+        for pk in follow_up.finished(study).values_list("pk", flat=True)
     }
     rows = []
     for one in submissions:
@@ -268,14 +268,14 @@ def work_of(annotator_ids: Iterable[int | None]) -> dict[int, Work]:
         .values_list("pk")
         .annotate(n=Count("assignments", filter=asked))
     )
-    found = (
+    counts = (
         Annotation.objects.filter(assignment__annotator__in=ids)
         .values_list("assignment__annotator", "assignment__annotator__started_at")
         .annotate(
             n=Count("pk"), ms=Sum(Coalesce("active_ms", "elapsed_ms")), last=Max("answered_at")
         )
     )
-    answers = {pk: (n, _minutes(ms or 0, began, last)) for pk, began, n, ms, last in found}
+    answers = {pk: (n, _minutes(ms or 0, began, last)) for pk, began, n, ms, last in counts}
     done = flow.finished(ids)
     return {
         pk: Work(number, count, minutes, has_finished=pk in done)
@@ -307,9 +307,9 @@ def _best_of_each(submissions: Sequence[ProlificSubmission]) -> dict[int | None,
             several[submission.annotator_id].append(submission)
     rank = {types.APPROVED: 0, types.AWAITING_REVIEW: 1, types.ACTIVE: 2}
     return {
-        annotator_id: min(found, key=lambda s: (rank.get(s.status, 3), s.pk)).pk
-        for annotator_id, found in several.items()
-        if len(found) > 1
+        annotator_id: min(submissions_of, key=lambda s: (rank.get(s.status, 3), s.pk)).pk
+        for annotator_id, submissions_of in several.items()
+        if len(submissions_of) > 1
     }
 
 

@@ -99,7 +99,7 @@ def look_up_unlisted(study: Study, client: ProlificClient, refresh: Refresh) -> 
     recent = ProlificIdentity.objects.filter(
         annotator__study=study, annotator__created_at__gt=now - _LOOKED_FOR
     )
-    found = 0
+    changed = 0
     for identity in recent:
         if identity.annotator_id in confirmed and identity.unknown_since is not None:
             confirm(annotator_id=identity.annotator_id)
@@ -109,8 +109,8 @@ def look_up_unlisted(study: Study, client: ProlificClient, refresh: Refresh) -> 
             # All sessions of somebody who entered after the lists were read: the entry stored the
             # submission before there was an annotator, and only a reading joins the two.
             sessions = identity.session_ids if is_unclear else unlisted
-            found += _look(identity, client, refresh, sessions)
-    return found
+            changed += _look(identity, client, refresh, sessions)
+    return changed
 
 
 def is_due(identity: ProlificIdentity, now: dt.datetime) -> bool:
@@ -126,14 +126,14 @@ def _look(
     identity: ProlificIdentity, client: ProlificClient, refresh: Refresh, sessions: list[str]
 ) -> int:
     """Look up an annotator's sessions; one who is not found is in doubt from then on."""
-    found = sum(refresh(session, client=client) for session in sessions)
+    changed = sum(refresh(session, client=client) for session in sessions)
     person = ProlificIdentity.objects.filter(pk=identity.pk)
     if ProlificSubmission.objects.filter(annotator=identity.annotator_id).exists():
         # A further session of a known annotator.
         person.update(looked_at=clock.now(), looks=identity.looks + 1)
     else:
         doubt(annotator_id=identity.annotator_id)
-    return found
+    return changed
 
 
 def is_confirmed(annotator: Annotator, refresh: Refresh) -> bool:

@@ -47,10 +47,10 @@ def is_signed(*, secret: str, timestamp: str, body: bytes, signature: str) -> bo
     """
     expected = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     try:
-        given = base64.b64decode(signature, validate=True)
+        sent = base64.b64decode(signature, validate=True)
     except (binascii.Error, ValueError):
         return False
-    return hmac.compare_digest(expected, given)
+    return hmac.compare_digest(expected, sent)
 
 
 def keep(*, timestamp: str, signature: str, body: bytes) -> ProlificEvent | None:
@@ -131,8 +131,8 @@ def handle(*, event_id: int) -> bool:
     ours = study_id is not None
     if event.kind.startswith("submission."):
         ours = _refresh(event, study_id)
-        if found := _study_of(event.kind, event.resource_id):
-            pause_full(study_id=found)
+        if study := _study_of(event.kind, event.resource_id):
+            pause_full(study_id=study)
     elif study_id is not None:
         row = ProlificStudy.everything.get(prolific_id=event.resource_id)
         mirror(row, connect(study_id, patience=IN_WORKER).study(event.resource_id))

@@ -39,10 +39,10 @@ def list_items(
     If the source forbids passing its texts on, they are left out, as in exports.
     """
     study = study_of(request, slug)
-    found = find_items(study, search=search, split=split).select_related("persona")
+    items = find_items(study, search=search, split=split).select_related("persona")
     if after := query.after("items", str):
-        found = found.filter(key__gt=after[0])
-    rows = list(found[: query.limit + 1])
+        items = items.filter(key__gt=after[0])
+    rows = list(items[: query.limit + 1])
     return page("items", rows, query, key=lambda item: [item.key], show=shape_of(study))
 
 

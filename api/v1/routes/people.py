@@ -67,9 +67,9 @@ def annotators(request: HttpRequest, slug: str, query: Query[PageQuery]) -> dict
     """The annotators by exported name, never with platform ids or free text."""
     study = study_of(request, slug)
     after = query.after("annotators", str) or [""]
-    found = annotator_table(study, names(ANNOTATORS), after=after[0], most=query.limit + 1)
+    table = annotator_table(study, names(ANNOTATORS), after=after[0], most=query.limit + 1)
     return page(
-        "annotators", list(found), query, key=lambda row: [row["rater_id"]], show=lambda row: row
+        "annotators", list(table), query, key=lambda row: [row["rater_id"]], show=lambda row: row
     )
 
 
@@ -80,8 +80,8 @@ def answers(request: HttpRequest, slug: str, query: Query[PageQuery]) -> dict[st
     """The answers of annotators by item, as in exports; withdrawn ones are left out."""
     study = study_of(request, slug)
     after = query.after("answers", str, str, int)
-    found = annotation_page(study, after=tuple(after) if after else None, most=query.limit + 1)
-    rows = list(zip(*found, strict=True))
+    table = annotation_page(study, after=tuple(after) if after else None, most=query.limit + 1)
+    rows = list(zip(*table, strict=True))
     return page("answers", rows, query, key=lambda row: row[1], show=lambda row: row[0])
 
 
@@ -101,8 +101,11 @@ def replace(request: HttpRequest, slug: str, body: NewQuota) -> dict[str, Any]:
     study = study_of(request, slug, EDITOR)
     set_quotas(
         study_id=study.pk,
-        questions=[QuotaQuestion(each.key, each.label, each.options) for each in body.questions],
-        groups=[Quota(each.target, each.criteria) for each in body.groups],
+        questions=[
+            QuotaQuestion(question.key, question.label, question.options)
+            for question in body.questions
+        ],
+        groups=[Quota(group.target, group.criteria) for group in body.groups],
         user=user_of(request),
     )
     return _shown(study)
@@ -110,8 +113,8 @@ def replace(request: HttpRequest, slug: str, body: NewQuota) -> dict[str, Any]:
 
 def _shown(study: Study) -> dict[str, Any]:
     questions = [
-        {"key": each.key, "label": each.label, "options": dict(each.options)}
-        for each in questions_of(study)
+        {"key": question.key, "label": question.label, "options": dict(question.options)}
+        for question in questions_of(study)
     ]
     groups = QuotaGroup.objects.filter(study=study)
     return {"questions": questions, "groups": [_group(group) for group in groups]}

@@ -233,15 +233,15 @@ def download_export(request: HttpRequest, slug: str, export: str, outdated: bool
 
     A file from before an exclusion needs `outdated=true`; one from before a withdrawal is not sent.
     """
-    found = find_export(request.user, slug, export, role=VIEWER)
-    since = Since.of(found, changes_of_people(found.study))
+    row = find_export(request.user, slug, export, role=VIEWER)
+    since = Since.of(row, changes_of_people(row.study))
     if since.withdrew:
         raise Problem(409, f"{since.words} The file contains their answers. Request it again.")
     if since.others and not outdated:
         raise Problem(409, f"{since.words} Request it again, or add ?outdated=true.")
-    content = export_file(found)
-    note_download(export=found, user=user_of(request))
-    return FileResponse(content, as_attachment=True, filename=found.filename)
+    content = export_file(row)
+    note_download(export=row, user=user_of(request))
+    return FileResponse(content, as_attachment=True, filename=row.filename)
 
 
 @export_router.delete(
@@ -252,8 +252,8 @@ def download_export(request: HttpRequest, slug: str, export: str, outdated: bool
 )
 def remove_export(request: HttpRequest, slug: str, export: str) -> Status[None]:
     """Delete the file of an export, or stop its writing."""
-    found = find_export(request.user, slug, export, role=EDITOR)
-    delete_export(export_id=found.pk, user=user_of(request))
+    row = find_export(request.user, slug, export, role=EDITOR)
+    delete_export(export_id=row.pk, user=user_of(request))
     return Status(204, None)
 
 

@@ -289,12 +289,12 @@ def judgments(request: HttpRequest, slug: str, run: str, query: Query[PageQuery]
     """The finished judgments of a run by item, as in exports."""
     study = study_of(request, slug)
     after = query.after("judgments", str, int, str, int)
-    found = judgment_page(
+    judgments = judgment_page(
         get_run(study, run), after=tuple(after) if after else None, most=query.limit + 1
     )
     return page(
         "judgments",
-        list(exported_judgments(study, found)),
+        list(exported_judgments(study, judgments)),
         query,
         key=lambda row: [row["item_id"], row["sample"], row["shown_first"] or "", row["slot"]],
         show=lambda row: row,
@@ -302,8 +302,8 @@ def judgments(request: HttpRequest, slug: str, run: str, query: Query[PageQuery]
 
 
 def _spec(study: Study, body: NewRun) -> RunSpec:
-    given = body.dict()
-    name, wording = given.pop("judge"), given.pop("wording")
+    fields = body.dict()
+    name, wording = fields.pop("judge"), fields.pop("wording")
     judge = Judge.objects.filter(name=name, is_retired=False).exclude(model=IMPORTED).first()
     if judge is None:
         message = (
@@ -315,7 +315,7 @@ def _spec(study: Study, body: NewRun) -> RunSpec:
         study_id=study.pk,
         judge_id=judge.pk,
         wording_id=RunStudyFacts(study).wording_named(wording),
-        **given | {"reuse": Reuse(given["reuse"])},
+        **fields | {"reuse": Reuse(fields["reuse"])},
     )
 
 

@@ -37,8 +37,10 @@ def with_added(schema: type[Schema]) -> Any:
     """The schema with the settings of extras."""
     fields: dict[str, Any] = {}
     for name, field in added_fields().items():
-        checks = (each for each in field.validators if isinstance(each, BaseValidator))
-        limits = {each.code: each.limit_value for each in checks}
+        checks = (
+            validator for validator in field.validators if isinstance(validator, BaseValidator)
+        )
+        limits = {validator.code: validator.limit_value for validator in checks}
         given = Field(
             _NOT_GIVEN,
             ge=limits["min_value"],
@@ -185,10 +187,10 @@ def index(
     search: str = "",
 ) -> dict[str, Any]:
     """The studies that you may read, by short name."""
-    found = list_studies(request.user, search=search, state=state).order_by("slug")
+    studies = list_studies(request.user, search=search, state=state).order_by("slug")
     if after := query.after("studies", str):
-        found = found.filter(slug__gt=after[0])
-    rows = list(found[: query.limit + 1])
+        studies = studies.filter(slug__gt=after[0])
+    rows = list(studies[: query.limit + 1])
     roles = _roles(request, rows)
     return page(
         "studies",
@@ -205,12 +207,12 @@ def create(request: HttpRequest, body: NewStudy) -> Status[dict[str, Any]]:
     user = user_of(request)
     if not user.has_perm(MAY_CREATE):
         raise PermissionDenied
-    given = body.dict(exclude_unset=True)
-    slug, preset = given.pop("slug", ""), given.pop("preset", "")
-    names = {*given.pop("extras", extras_of_preset(preset)), *extras_of(given)}
+    fields = body.dict(exclude_unset=True)
+    slug, preset = fields.pop("slug", ""), fields.pop("preset", "")
+    names = {*fields.pop("extras", extras_of_preset(preset)), *extras_of(fields)}
     study = Study(**(PRESETS[preset].settings if preset else {}) | {"extras": sorted(names)})
     study.clean_extras()
-    form = _form(study, given, slug=slug)
+    form = _form(study, fields, slug=slug)
     created = create_study(
         slug=form.cleaned_data["slug"],
         owner=user,
@@ -231,13 +233,15 @@ def read(request: HttpRequest, slug: str) -> dict[str, Any]:
 def change(request: HttpRequest, slug: str, body: ChangedSettings) -> dict[str, Any]:
     """Change settings of a study; the first answer fixes those that answers depend on."""
     study = study_of(request, slug, EDITOR)
-    given = body.dict(exclude_unset=True)
-    version = given.pop("version", None)
-    _check_frozen(study, given)
-    study.extras = sorted({*given.pop("extras", study.extras), *extras_of(given)})
+    fields = body.dict(exclude_unset=True)
+    version = fields.pop("version", None)
+    _check_frozen(study, fields)
+    study.extras = sorted({*fields.pop("extras", study.extras), *extras_of(fields)})
     study.clean_extras()
-    form = _form(study, given)
-    save_settings(form.instance, changed=[*given, "extras"], user=user_of(request), version=version)
+    form = _form(study, fields)
+    save_settings(
+        form.instance, changed=[*fields, "extras"], user=user_of(request), version=version
+    )
     return _shown(request, study_of(request, slug))
 
 
@@ -252,12 +256,12 @@ def state(request: HttpRequest, slug: str, body: NewState) -> dict[str, Any]:
         open_draft(study=study, reason=body.reason, user=user_of(request))
     else:
         _, notes = change_state(study_id=study.pk, state=body.state, user=user_of(request))
-    shown = _shown(request, study_of(request, slug))
-    return shown | {"notes": [note.text for note in notes]}
+    values = _shown(request, study_of(request, slug))
+    return values | {"notes": [note.text for note in notes]}
 
 
-def _form(study: Study, given: dict[str, Any], *, slug: str = "") -> SettingsForm:
-    values = _settings(study) | given
+def _form(study: Study, fields: dict[str, Any], *, slug: str = "") -> SettingsForm:
+    values = _settings(study) | fields
     values["pay"] = major_units(values.pop("reward"), values["currency"])
     form = SettingsForm(values | {"slug": slug, "version": study.version}, instance=study)
     if not form.is_valid():
@@ -265,13 +269,13 @@ def _form(study: Study, given: dict[str, Any], *, slug: str = "") -> SettingsFor
     return form
 
 
-def _check_frozen(study: Study, given: dict[str, Any]) -> None:
+def _check_frozen(study: Study, fields: dict[str, Any]) -> None:
     """Refuse settings that can no longer change, because the form would silently ignore them."""
     stored = _settings(study)
     if fixed := [
         name
         for name in fixed_settings(study)
-        if given.get(name, stored.get(name)) != stored.get(name)
+        if fields.get(name, stored.get(name)) != stored.get(name)
     ]:
         why = "has answers" if study.frozen_at else "has annotators with items"
         raise FrozenStudy(
@@ -282,11 +286,11 @@ def _check_frozen(study: Study, given: dict[str, Any]) -> None:
 
 def _settings(study: Study) -> dict[str, Any]:
     read_added(study)
-    found = {name: getattr(study, name) for name in Settings.model_fields}
-    found["criteria"] = [
+    values = {name: getattr(study, name) for name in Settings.model_fields}
+    values["criteria"] = [
         {"name": name, "description": description} for name, description in study.shown_criteria
     ]
-    return found
+    return values
 
 
 def _roles(request: HttpRequest, studies: Iterable[Study]) -> dict[int, str]:

@@ -24,18 +24,20 @@ def languages_of(names: Iterable[str]) -> tuple[str, ...] | None:
 
     None if none of them adds any words.
     """
-    worded = [name for name in names if any(name in _texts(each) for each in _languages())]
+    worded = [name for name in names if any(name in _texts(language) for language in _languages())]
     if not worded:
         return None
-    return tuple(each for each in _languages() if all(name in _texts(each) for name in worded))
+    return tuple(
+        language for language in _languages() if all(name in _texts(language) for name in worded)
+    )
 
 
 def text(probe: str, place: str, *, language: str, **values: object) -> str:
     """A text in a language, with its values filled in."""
-    found = str(_texts(language)[probe][place]).strip()
+    words = str(_texts(language)[probe][place]).strip()
     for key, value in values.items():
-        found = found.replace("{" + key + "}", str(value))
-    return found
+        words = words.replace("{" + key + "}", str(value))
+    return words
 
 
 def words(probe: str, place: str, *, language: str) -> list[str]:

@@ -66,7 +66,7 @@ class Command(BaseCommand):
         except JudgingError as error:
             words = error.worded(_option) if isinstance(error, FieldError) else str(error)
             raise CommandError(words) from error
-        for remark in dict.fromkeys(r for each in checked.values() for r in each.remarks):
+        for remark in dict.fromkeys(r for text in checked.values() for r in text.remarks):
             self.stderr.write(remark)
         self.stdout.write(
             f"“{wording.name}”, version {wording.version}, SHA-256 {wording.sha256}. Use it with: "
@@ -80,13 +80,13 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         try:
             with using(study, MORE.extra_of(source.name)):
-                found = source.read(study_id=study.pk, file=file_at(path), name=options["name"])
+                wording = source.read(study_id=study.pk, file=file_at(path), name=options["name"])
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except (StudyError, JudgingError) as error:
             words = error.worded(option_name) if isinstance(error, FieldError) else str(error)
             raise CommandError(f"{path}: {words}") from error
-        self.stdout.write(str(found))
+        self.stdout.write(str(wording))
 
 
 def _text(path: Path | None) -> str:

@@ -218,8 +218,8 @@ class Command(BaseCommand):
     def _find_form(self, judge: Judge, study: Study) -> None:
         is_new = not (judge.reply_form or judge.runs.exists())
         if is_new and judge.structured is None and judge.capabilities.structured:
-            found = run_connection_test(judge, study)
-            if words := found.form_words or found.problem:
+            test = run_connection_test(judge, study)
+            if words := test.form_words or test.problem:
                 self.stdout.write(words)
 
     def _asks_first(self, judge: Judge, options: dict[str, Any]) -> bool:
@@ -303,7 +303,7 @@ class Command(BaseCommand):
         if progress.unparseable and (offer := offer_of(run)):
             summary += f" {offer.words} For that, add --structured to this command."
         if unread := unread_of(run):
-            replies = [f"{each.key}: {each.text}" for each in unread.replies]
+            replies = [f"{reply.key}: {reply.text}" for reply in unread.replies]
             summary = "\n".join((summary, *replies, unread.advice, _GO_ON))
         if is_over and (run.state != JudgeRun.State.DONE or progress.error):
             raise CommandError(summary)

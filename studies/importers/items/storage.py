@@ -109,8 +109,8 @@ _DESIGNS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "option_sets": itemgetter("option_set"),
     "advice": itemgetter("advice"),
     "media": lambda item: any(
-        shown.get("media")
-        for shown in (item, item["r1"], item["r2"], *item["option_set"].get("others", ()))
+        part.get("media")
+        for part in (item, item["r1"], item["r2"], *item["option_set"].get("others", ()))
     ),
 }
 _ABOUT = ("name", "description", "importer", "content_warning")

@@ -31,6 +31,6 @@ class Command(BaseCommand):
                 set_extras(study, {*study.extras, *on} - off)
             except StudyError as error:
                 raise CommandError(str(error)) from error
-        for each in extras_in(study):
-            state = "on " if each.is_on else "off"
-            self.stdout.write(f"{state}  {each.extra.name:20}  {each.extra.summary}")
+        for row in extras_in(study):
+            state = "on " if row.is_on else "off"
+            self.stdout.write(f"{state}  {row.extra.name:20}  {row.extra.summary}")

@@ -184,13 +184,13 @@ class Command(BaseCommand):
         return items
 
 
-def _mapping(given: str | None) -> dict[str, Any] | None:
+def _mapping(path: str | None) -> dict[str, Any] | None:
     """The mapping in a file, or in the option itself. Raises `StudyError`."""
-    if given is None:
+    if path is None:
         return None
-    if given.lstrip().startswith("{"):
-        return ColumnMapping.read(given).as_json()
+    if path.lstrip().startswith("{"):
+        return ColumnMapping.read(path).as_json()
     try:
-        return ColumnMapping.read(Path(given).read_text("utf-8-sig")).as_json()
+        return ColumnMapping.read(Path(path).read_text("utf-8-sig")).as_json()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadMapping(f"{given} cannot be read: {error}.") from error
+        raise BadMapping(f"{path} cannot be read: {error}.") from error

@@ -59,10 +59,10 @@ def _page(
 @login_required
 def delete_token(request: HttpRequest) -> HttpResponse:
     """Delete a token of the user; programs that use it are refused from then on."""
-    found = AccessToken.objects.filter(
+    tokens_named = AccessToken.objects.filter(
         user=cast(User, request.user), public_id=request.POST.get("token", "")
     )
-    if found.delete()[0]:
+    if tokens_named.delete()[0]:
         messages.success(request, "The token was deleted. Programs can no longer use it.")
     return redirect("tokens")
 

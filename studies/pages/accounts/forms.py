@@ -12,8 +12,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from studies.errors import StudyError, TooManyAttempts
-from studies.pages.accounts.client_address import client_address
-from studies.pages.signed_in import has_just_signed_in
+from studies.pages.signed_in import client_address, has_just_signed_in
 from studies.services.accounts import first_account, second_steps, sign_ins
 
 

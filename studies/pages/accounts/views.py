@@ -21,7 +21,6 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from studies.errors import StudyError
-from studies.pages.accounts.client_address import client_address
 from studies.pages.accounts.forms import (
     AccountForm,
     ChangePasswordForm,
@@ -30,6 +29,7 @@ from studies.pages.accounts.forms import (
 )
 from studies.pages.accounts.password_reset import ask_for_reset
 from studies.pages.responses import REFUSED
+from studies.pages.signed_in import client_address
 from studies.pages.workbench import SIGN_IN_LINKS
 from studies.services.accounts import first_account, team
 
@@ -143,8 +143,8 @@ def invitation(request: HttpRequest) -> HttpResponse:
     The secret is in the query because the access log stores only paths.
     """
     secret = request.GET.get("secret", "")
-    found = team.invitation_of(secret)
-    if found is None:
+    invited = team.invitation_of(secret)
+    if invited is None:
         return render(request, "studies/invitation_gone.html", status=_GONE)
     form = None
     if not request.user.is_authenticated:
@@ -161,7 +161,7 @@ def invitation(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"You are a member of “{study.title}” now.")
         return redirect("studies:detail", study.slug)
     context = {
-        "invitation": found,
+        "invitation": invited,
         "form": form,
         "next": urlencode({"next": request.get_full_path()}),
     }

@@ -45,7 +45,7 @@ class OpenSession:
 
 def open_sessions(user: User, *, this: str = "") -> list[OpenSession]:
     """The browsers in which the user is signed in, the last used first; `this` is a session key."""
-    found = [
+    sessions = [
         OpenSession(
             public_id=_public_id(key),
             begun=_moment(data.get(BEGUN)),
@@ -58,7 +58,9 @@ def open_sessions(user: User, *, this: str = "") -> list[OpenSession]:
         if constant_time_compare(data.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
         and not is_over(data)
     ]
-    return sorted(found, key=lambda each: (each.is_this, each.seen or clock.now()), reverse=True)
+    return sorted(
+        sessions, key=lambda session: (session.is_this, session.seen or clock.now()), reverse=True
+    )
 
 
 def end_session(*, user: User, public_id: str) -> bool:
@@ -180,16 +182,16 @@ def find_token(token: str) -> AccessToken | None:
     """The token that was sent, if it is valid and its user is active."""
     if not token.startswith(_PREFIX):
         return None
-    found = (
+    token_row = (
         AccessToken.objects.filter(
             token_sha256=hash_of(token), expires_at__gt=clock.now(), user__is_active=True
         )
         .select_related("user")
         .first()
     )
-    if found is None:
+    if token_row is None:
         return None
     # Once a day, so that not every request writes.
-    if found.used_at is None or found.used_at < clock.now() - dt.timedelta(days=1):
-        AccessToken.objects.filter(pk=found.pk).update(used_at=clock.now())
-    return found
+    if token_row.used_at is None or token_row.used_at < clock.now() - dt.timedelta(days=1):
+        AccessToken.objects.filter(pk=token_row.pk).update(used_at=clock.now())
+    return token_row

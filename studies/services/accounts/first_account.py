@@ -46,8 +46,8 @@ def is_right(code: str) -> bool:
     typed = re.sub(r"[^A-Z0-9]", "", code.upper())
     hour = _this_hour()
     # Both are compared, so that the time says nothing.
-    found = [constant_time_compare(typed, _code(each)) for each in (hour, hour - 1)]
-    return any(found)
+    matches = [constant_time_compare(typed, _code(period)) for period in (hour, hour - 1)]
+    return any(matches)
 
 
 @transaction.atomic

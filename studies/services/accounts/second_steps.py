@@ -75,7 +75,7 @@ def switch_on(*, user: User, secret: str, code: str, keep_session: str = "") -> 
         user=user,
         defaults={
             "secret": cipher(_PURPOSE).encrypt(secret.encode()).decode(),
-            "recovery_sha256": [make_password(hash_of(each)) for each in recovery],
+            "recovery_sha256": [make_password(hash_of(plain)) for plain in recovery],
             "last_period": period,
         },
     )
@@ -108,7 +108,9 @@ def accepts(*, user: User, code: str) -> bool:
     # The slow hashes are compared before the row is locked.
     is_long = len(code) == _RECOVERY_LENGTH
     used = [
-        each for each in step.recovery_sha256 if is_long and check_password(hash_of(code), each)
+        stored
+        for stored in step.recovery_sha256
+        if is_long and check_password(hash_of(code), stored)
     ]
     return bool(used) and _use_up(step, used[0])
 
@@ -149,11 +151,11 @@ def _period_of(codes: "TOTP", code: str) -> int | None:
     All three are compared, so that timing does not reveal which one it was.
     """
     now = int(time.time()) // codes.interval
-    found = None
+    match = None
     for period in (now - 1, now, now + 1):
         if secrets.compare_digest(codes.generate_otp(period), code):
-            found = period
-    return found
+            match = period
+    return match
 
 
 def _codes(secret: str) -> "TOTP":
@@ -163,7 +165,7 @@ def _codes(secret: str) -> "TOTP":
 
 
 def _plain(code: str) -> str:
-    return "".join(each for each in code.lower() if each.isascii() and each.isalnum())
+    return "".join(letter for letter in code.lower() if letter.isascii() and letter.isalnum())
 
 
 def _signer(user: User) -> TimestampSigner:

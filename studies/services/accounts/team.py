@@ -44,16 +44,19 @@ def granted_by(study: Study, user_id: int) -> list[GivenRight]:
 
 
 def _invitations(study: Study, user_id: int) -> list[GivenRight]:
-    def grant(found: TeamInvitation) -> GivenRight:
-        row = TeamInvitation.objects.filter(pk=found.pk)
+    def grant(invitation: TeamInvitation) -> GivenRight:
+        row = TeamInvitation.objects.filter(pk=invitation.pk)
         return GivenRight(
-            key=f"invitation {found.public_id}",
-            label=f"invitation as {found.role}" + (f" for {found.note}" if found.note else ""),
-            end=lambda by: withdraw_invitation(study_id=study.pk, public_id=found.public_id, by=by),
+            key=f"invitation {invitation.public_id}",
+            label=f"invitation as {invitation.role}"
+            + (f" for {invitation.note}" if invitation.note else ""),
+            end=lambda by: withdraw_invitation(
+                study_id=study.pk, public_id=invitation.public_id, by=by
+            ),
             hand_to=lambda heir: row.update(invited_by=heir),
         )
 
-    return [grant(each) for each in _unused(study).filter(invited_by=user_id)]
+    return [grant(invitation) for invitation in _unused(study).filter(invited_by=user_id)]
 
 
 def hash_of(secret: str) -> str:
@@ -89,13 +92,13 @@ def open_invitations(study: Study) -> QuerySet[TeamInvitation]:
 
 def invitation_of(secret: str) -> TeamInvitation | None:
     """The open invitation with this secret."""
-    found = _valid(_unused()).filter(secret_sha256=hash_of(secret))
-    return found.select_related("study", "invited_by").first()
+    invitations = _valid(_unused()).filter(secret_sha256=hash_of(secret))
+    return invitations.select_related("study", "invited_by").first()
 
 
 def _unused(study: Study | None = None) -> QuerySet[TeamInvitation]:
-    found = TeamInvitation.objects.filter(ended_at=None, expires_at__gt=clock.now())
-    return found if study is None else found.filter(study=study)
+    invitations = TeamInvitation.objects.filter(ended_at=None, expires_at__gt=clock.now())
+    return invitations if study is None else invitations.filter(study=study)
 
 
 def _valid(invitations: QuerySet[TeamInvitation]) -> QuerySet[TeamInvitation]:
@@ -110,20 +113,20 @@ def _valid(invitations: QuerySet[TeamInvitation]) -> QuerySet[TeamInvitation]:
 @transaction.atomic
 def accept(*, secret: str, user: User) -> Study:
     """Make the user a member, or keep a higher role. An invitation works once."""
-    found = invitation_of(secret)
-    if found is None:
+    invitation = invitation_of(secret)
+    if invitation is None:
         raise StudyError("This invitation was used or withdrawn, or has expired.")
-    study = lock_study(found.study_id)
+    study = lock_study(invitation.study_id)
     # Checked again under the lock: two people may open the link at once.
-    if not TeamInvitation.objects.filter(pk=found.pk, ended_at=None).update(
+    if not TeamInvitation.objects.filter(pk=invitation.pk, ended_at=None).update(
         ended_at=clock.now(), accepted_by=user
     ):
         raise StudyError("This invitation was used in the meantime.")
     member, is_new = Membership.objects.get_or_create(
-        study=study, user=user, defaults={"role": found.role}
+        study=study, user=user, defaults={"role": invitation.role}
     )
-    if not is_new and RANK[found.role] > RANK[member.role]:
-        member.role = found.role
+    if not is_new and RANK[invitation.role] > RANK[member.role]:
+        member.role = invitation.role
         member.save(update_fields=["role"])
     record(study, "invitation accepted", user=user, role=member.role)
     return study

@@ -108,16 +108,18 @@ def _argilla_table(document: Any, name: str, metric: str) -> ExportedColumns:
             fields[item] |= {key: value for key, value in record.items() if "." not in key}
         for question, rater, value in (*_responses(record), *_flat_responses(record)):
             marks.append(ReaderMark(where, item, rater, False, question, value))
-        for question, given in (*_suggestions(record), *_flat_suggestions(record)):
-            judge = first_of(given.get("agent"), "suggestion")
-            score = certainty_of_score(given.get("score"))
-            marks.append(ReaderMark(where, item, judge, True, question, given.get("value"), score))
+        for question, suggestion in (*_suggestions(record), *_flat_suggestions(record)):
+            judge = first_of(suggestion.get("agent"), "suggestion")
+            score = certainty_of_score(suggestion.get("score"))
+            marks.append(
+                ReaderMark(where, item, judge, True, question, suggestion.get("value"), score)
+            )
     return table_of_marks(marks, fields, name, metric)
 
 
 def _part(record: dict[str, Any], name: str) -> dict[str, Any]:
-    found = record.get(name)
-    return found if isinstance(found, dict) else {}
+    cell = record.get(name)
+    return cell if isinstance(cell, dict) else {}
 
 
 def _responses(record: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -137,12 +139,12 @@ def _responses(record: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def _suggestions(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    given = record.get("suggestions")
-    if isinstance(given, dict):
-        for question, suggestion in given.items():
+    suggestions = record.get("suggestions")
+    if isinstance(suggestions, dict):
+        for question, suggestion in suggestions.items():
             if isinstance(suggestion, dict):
                 yield question, suggestion
-    for suggestion in objects(given):
+    for suggestion in objects(suggestions):
         question = suggestion.get("question_name") or (suggestion.get("question") or {}).get("name")
         yield str(question), suggestion
 

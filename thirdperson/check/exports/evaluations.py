@@ -44,8 +44,8 @@ def _results(document: Any) -> list[dict[str, Any]]:
 
 
 def _is_promptfoo(document: Any) -> bool:
-    found = _results(document)
-    return bool(found) and any("gradingResult" in result for result in found)
+    results = _results(document)
+    return bool(results) and any("gradingResult" in result for result in results)
 
 
 def _promptfoo_table(document: Any, name: str, metric: str) -> ExportedColumns:
@@ -81,11 +81,11 @@ def _promptfoo_table(document: Any, name: str, metric: str) -> ExportedColumns:
 
 def _free(column: str, row: dict[str, str]) -> str:
     """The column's name, numbered if a test has several assertions of that name."""
-    number, found = 1, column
-    while found in row:
+    number, free_name = 1, column
+    while free_name in row:
         number += 1
-        found = f"{column} {number}"
-    return found
+        free_name = f"{column} {number}"
+    return free_name
 
 
 PROMPTFOO = ExportReader(_is_promptfoo, _promptfoo_table)
@@ -148,17 +148,19 @@ def _mlflow_table(document: Any, name: str, metric: str) -> ExportedColumns:
         info = trace["info"] if isinstance(trace.get("info"), dict) else trace
         item = first_of(info.get("trace_id"), info.get("request_id"), f"trace {number}")
         fields[item] = {**(info.get("tags") or {}), "question": info.get("request_preview")}
-        for found in _assessments(trace):
-            if found.get("valid") is False:  # replaced by a later assessment
+        for assessment in _assessments(trace):
+            if assessment.get("valid") is False:  # replaced by a later assessment
                 continue
-            metric_name = first_of(found.get("assessment_name"), found.get("name"), "feedback")
-            if found.get("expectation"):
-                expected[item, metric_name] = text(found["expectation"].get("value"))
+            metric_name = first_of(
+                assessment.get("assessment_name"), assessment.get("name"), "feedback"
+            )
+            if assessment.get("expectation"):
+                expected[item, metric_name] = text(assessment["expectation"].get("value"))
                 continue
-            source = found.get("source") or {}
+            source = assessment.get("source") or {}
             kind = str(source.get("source_type") or "")
             rater = first_of(source.get("source_id"), kind.lower(), "unknown")
-            value = (found.get("feedback") or {}).get("value")
+            value = (assessment.get("feedback") or {}).get("value")
             where = f"{name}, trace {item}"
             marks.append(ReaderMark(where, item, rater, kind != "HUMAN", metric_name, value))
     table = table_of_marks(marks, fields, name, metric)

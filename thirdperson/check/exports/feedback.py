@@ -49,10 +49,10 @@ def _at(record: Mapping[str, Any], path: str) -> Any:
     """The value at a path such as result.label, which can be a column; None without one."""
     if path in record:
         return record[path]
-    found: Any = record
+    value: Any = record
     for name in path.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 @dataclass(frozen=True)
@@ -188,18 +188,18 @@ def _wide(
     """The reader of a program that writes one record for each item."""
 
     def is_export(document: Any) -> bool:
-        found = records(document)
-        return bool(found) and all(map(matches, found))
+        rows = records(document)
+        return bool(rows) and all(map(matches, rows))
 
     def table(document: Any, name: str, metric: str) -> ExportedColumns:
         rows: list[ExportedRow] = []
         judges: dict[str, None] = {}
         people: dict[str, None] = {}
         for number, record in enumerate(records(document), start=1):
-            row, own, given = row_of(record, metric)
+            row, own, score = row_of(record, metric)
             row.setdefault("item", str(number))
             judges |= dict.fromkeys(own)
-            people |= dict.fromkeys(given)
+            people |= dict.fromkeys(score)
             rows.append((f"{name}, record {number}", row))
         if not judges:
             raise BadTable(f"{name} has no {f'“{metric}”' if metric else 'labels'}. {advice}")
@@ -220,11 +220,11 @@ def _deepeval_row(case: dict[str, Any], metric: str) -> CaseRow:
     row = plain_fields(case.get("metadata")) | plain_fields(case.get("additionalMetadata"))
     row["question"] = text(case.get("input"))
     judges = []
-    for found in objects(case.get("metricsData")):
-        name = str(found.get("name"))
-        if metric in ("", name) and found.get("success") is not None:
+    for metric_data in objects(case.get("metricsData")):
+        name = str(metric_data.get("name"))
+        if metric in ("", name) and metric_data.get("success") is not None:
             column = f"metric {name}"
-            row[column] = "pass" if found["success"] else "fail"
+            row[column] = "pass" if metric_data["success"] else "fail"
             judges.append(column)
     return row, judges, []
 
@@ -237,8 +237,8 @@ def _sample_row(sample: dict[str, Any], metric: str) -> CaseRow:
     doc = sample["doc"] if isinstance(sample.get("doc"), dict) else {}
     row = plain_fields(doc)
     row["item"] = str(sample["doc_id"])
-    given, target = sample.get("filtered_resps") or sample.get("resps"), sample["target"]
-    answer = _chosen(given)
+    responses, target = sample.get("filtered_resps") or sample.get("resps"), sample["target"]
+    answer = _chosen(responses)
     choices = doc.get("choices")
     if isinstance(answer, int) and isinstance(choices, list) and target in choices:
         target = choices.index(target)
@@ -251,15 +251,19 @@ def _sample_row(sample: dict[str, Any], metric: str) -> CaseRow:
     return row, [column] if column in row else [], []
 
 
-def _chosen(given: Any) -> Any:
+def _chosen(responses: Any) -> Any:
     """The answer in a list; of log-likelihoods with a mark, the place of the largest."""
-    while isinstance(given, list) and len(given) == 1:
-        [given] = given
-    if isinstance(given, list) and given and all(isinstance(x, list) and x for x in given):
-        pairs = [x[0] if isinstance(x[0], list) else x for x in given]
+    while isinstance(responses, list) and len(responses) == 1:
+        [responses] = responses
+    if (
+        isinstance(responses, list)
+        and responses
+        and all(isinstance(x, list) and x for x in responses)
+    ):
+        pairs = [x[0] if isinstance(x[0], list) else x for x in responses]
         likely = [float(pair[0]) for pair in pairs]
         return likely.index(max(likely))
-    return given[0] if isinstance(given, list) and given else given
+    return responses[0] if isinstance(responses, list) and responses else responses
 
 
 _PERSON = re.compile(r"(?i:human|person|people|expert|review|annotat)")
@@ -271,9 +275,9 @@ _INPUTS = re.compile(r"(?:dataset|inputs|metadata)\.")
 
 def _scores(record: Mapping[str, Any]) -> dict[str, Any]:
     """The scores of a row by their names, from an object or from columns."""
-    found = record.get("scores")
-    if isinstance(found, dict):
-        return found
+    scores = record.get("scores")
+    if isinstance(scores, dict):
+        return scores
     columns = {name: match for name in record if (match := _SCORES.fullmatch(name))}
     return {
         match[1]: record[name]
@@ -310,8 +314,8 @@ def _is_review(record: Mapping[str, Any]) -> bool:
 
 
 def _has_reviews(document: Any) -> bool:
-    found = _rows_with_scores(document)
-    return any(map(_is_review, found)) and not all(map(_is_review, found))
+    rows = _rows_with_scores(document)
+    return any(map(_is_review, rows)) and not all(map(_is_review, rows))
 
 
 def _review_table(document: Any, name: str, metric: str) -> ExportedColumns:

@@ -23,17 +23,17 @@ class ExportedColumns:
     rows: list[ExportedRow]
     columns: Columns
 
-    def with_options(self, given: Columns) -> Columns:
+    def with_options(self, stated: Columns) -> Columns:
         known: dict[str, Any] = {n: value for n, value in vars(self.columns).items() if value}
-        if given.people or given.annotator:  # an option says where people's labels are
+        if stated.people or stated.annotator:  # an option says where people's labels are
             known = {name: value for name, value in known.items() if name not in _WHO}
         if "judges" in known:  # a score without a person's name can be one's all the same
             known["judges"] = tuple(
-                name for name in self.columns.judges if name not in given.people
+                name for name in self.columns.judges if name not in stated.people
             )
-        if given.judges or given.judge_raters:
+        if stated.judges or stated.judge_raters:
             known = {name: value for name, value in known.items() if name not in _JUDGES}
-        return replace(given, **{n: v for n, v in known.items() if not getattr(given, n)})
+        return replace(stated, **{n: v for n, v in known.items() if not getattr(stated, n)})
 
 
 _WHO = {"people", "annotator", "label", "kind", "certainty"}
@@ -153,8 +153,8 @@ def nested(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _read_cell(cell: str) -> Any:
-    found = literal(cell) if cell.startswith(("{", "[")) else None
-    return cell if found is None else found
+    parsed = literal(cell) if cell.startswith(("{", "[")) else None
+    return cell if parsed is None else parsed
 
 
 def text(value: Any) -> str:
@@ -182,7 +182,7 @@ def first_of(*values: Any) -> str:
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """The objects in a list; empty for anything else."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def rows_at(document: Any, path: str, name: str) -> list[ExportedRow]:
@@ -191,10 +191,10 @@ def rows_at(document: Any, path: str, name: str) -> list[ExportedRow]:
     `*` stands for each element of a list or an object. Fields of what surrounds a record are its
     columns too.
     """
-    found: list[tuple[Any, dict[str, str]]] = [(document, {})]
+    objects: list[tuple[Any, dict[str, str]]] = [(document, {})]
     for step in path.split("."):
         inner = []
-        for value, outer in found:
+        for value, outer in objects:
             if isinstance(value, dict):
                 outer = outer | {k: v for k, v in plain_fields(value).items() if "." not in k}
                 parts = [*value.values()] if step == "*" else [value[step]] if step in value else []
@@ -205,15 +205,15 @@ def rows_at(document: Any, path: str, name: str) -> list[ExportedRow]:
                 parts = []
             inner += [(part, outer) for part in parts]
         if not inner:
-            keys = sorted({key for value, _ in found if isinstance(value, dict) for key in value})
+            keys = sorted({key for value, _ in objects if isinstance(value, dict) for key in value})
             raise BadTable(
                 f"{name}: --records {path}: there is no “{step}”. Here are: "
                 f"{listed(keys, 20) or 'no names'}. Use * for each element of a list."
             )
-        found = inner
+        objects = inner
     records = [
         (record, outer)
-        for value, outer in found
+        for value, outer in objects
         for record in (value if isinstance(value, list) else [value])
     ]
     return [
@@ -237,14 +237,14 @@ def _numbered(value: Any) -> Any:
 
 def record_paths(document: Any) -> list[tuple[str, int]]:
     """Where lists of objects are in a JSON document, for `rows_at`, with their numbers."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
 
     def look(value: Any, steps: tuple[str, ...]) -> None:
         if len(steps) > _DEEPEST:
             return
         if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
             path = ".".join(steps)
-            found[path] = found.get(path, 0) + len(value)
+            counts[path] = counts.get(path, 0) + len(value)
             for part in value:
                 look(part, (*steps, "*"))
         elif isinstance(value, dict):
@@ -253,5 +253,5 @@ def record_paths(document: Any) -> list[tuple[str, int]]:
                     look(part, (*steps, name))
 
     look(document, ())
-    found.pop("", None)
-    return sorted(found.items(), key=lambda each: -each[1])
+    counts.pop("", None)
+    return sorted(counts.items(), key=lambda pair: -pair[1])

@@ -128,17 +128,17 @@ def _data(
     for item in ids:
         row = first[item]
         names = [*leading, *(name for name in row if name not in leading and name not in hides)]
-        shown = [[name, row[name]] for name in names if row.get(name)]
-        items.append({"id": item, "fields": shown, "sides": [row.get(name, "") for name in sides]})
-    given = {
+        fields = [[name, row[name]] for name in names if row.get(name)]
+        items.append({"id": item, "fields": fields, "sides": [row.get(name, "") for name in sides]})
+    marks = {
         (label.item, label.rater): codes.get(same_label(label.value)) for label in labels.labels
     }
     people, judges = (labels.raters(is_judge=is_judge) for is_judge in (False, True))
     of_people = [
-        [code for rater in people if (code := given.get((item, rater))) is not None] for item in ids
+        [code for rater in people if (code := marks.get((item, rater))) is not None] for item in ids
     ]
     hidden = {
-        "judges": [[given.get((item, one)) for item in ids] for one in judges],
+        "judges": [[marks.get((item, one)) for item in ids] for one in judges],
         "people": of_people,
     }
     content = json.dumps([items, words, ties])
