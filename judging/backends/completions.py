@@ -44,6 +44,7 @@ _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 # What holds an answer; and what holds an error where there is no answer.
 _ANSWERS = ("choices", "content", "candidates", "output", "result", "data")
 _ERRORS = ("error", "errors", "error_msg", "error_code", "message", "msg", "detail")
+_HALF = re.compile("[\ud800-\udfff]")
 _KEY_LENGTH = 8  # minimum length of a secret; shorter ones are words like “none”
 
 
@@ -92,10 +93,17 @@ def stated_status(status: int, content: bytes | str) -> int:
     return next((code for code in codes if 400 <= code < 600), 500)
 
 
+def _json(content: bytes | str) -> Any:
+    """The value of a body. A server may cut a character in two between tokens."""
+    return json.loads(
+        content if isinstance(content, str) else content.decode("utf-8-sig", "replace")
+    )
+
+
 def is_error(content: bytes | str) -> bool:
     """Whether the body of a success is an error, and no answer that was worked on."""
     try:
-        body = json.loads(content)
+        body = _json(content)
     except (ValueError, RecursionError):
         return False
     if not isinstance(body, dict) or any(body.get(name) for name in _ANSWERS):
@@ -115,7 +123,7 @@ def read_completion(
 ) -> Reply:
     """The reply in the body of a success. Raises `Garbage`."""
     try:
-        body = json.loads(content)
+        body = _json(content)
         choice = body["choices"][0]
         message = choice["message"]
         text = _words(message.get("content"))
@@ -375,7 +383,7 @@ def read_usage(body: Mapping[str, Any], *, is_written: bool = False) -> Usage | 
 def usage_of_error(content: bytes | str) -> Usage | None:
     """What the body of an error says that the request has used, which may be nothing."""
     try:
-        body = json.loads(content)
+        body = _json(content)
     except (ValueError, RecursionError):
         return None
     usage = body.get("usage") if isinstance(body, dict) else None
@@ -482,12 +490,13 @@ def without_keys(content: bytes, keys: Iterable[str]) -> bytes:
 
 
 def storable(text: str) -> str:
-    """Remove NUL and halves of escaped surrogate pairs, which no database can store.
+    """Remove NUL, and replace halves of surrogate pairs, which no database can store.
 
-    Lines end in LF, because a lone CR would end a row when an export is opened.
+    A question mark in their place would make a sentence a question. Lines end in LF, because a lone
+    CR would end a row when an export is opened.
     """
     text = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return _HALF.sub("\ufffd", text)
 
 
 def short(text: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from typing import Any, Literal, Protocol, Self, runtime_checkable
 from judging.engine.messages import Messages, without_cut_end
 from judging.engine.thoughts import without_marks
 
+_UNCLOSED = re.compile(r"\{[^{}]*\d\Z")  # an object that ends in a number
 # Requests of other processes, and of other runs of a campaign, also free room when they end.
 _RETRY_SECONDS = 0.5
 
@@ -146,8 +148,9 @@ class JudgeQuestion:
 
     def read(self, text: str, *, is_structured: bool, is_cut: bool = False) -> Verdict:
         """The verdict in a reply to the current step, up to the last complete word."""
+        # Not every server says that it cut a reply off.
         return self.protocol.read(
-            without_cut_end(text) if is_cut else text,
+            without_cut_end(text) if is_cut or _UNCLOSED.search(text) else text,
             earlier=self.earlier,
             is_structured=is_structured,
             is_lenient=self.is_lenient,

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from studies.texts.normalisation import INVISIBLE, normalise
+from studies.texts.normalisation import HALF, INVISIBLE, normalise
 
 # The encodings of text files that can be named, with their names for people.
 ENCODINGS = {
@@ -48,7 +48,6 @@ _ERRORS = frozenset(
 )
 _CODED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _ODD_SPACE = re.compile(r"[^\S\t\n\r ]")
-_HALF = re.compile("[\ud800-\udfff]")
 _LISTS = {"[": "]", "(": ")", "{": "}"}
 # A list as numpy writes it has no commas.
 _WITHOUT_COMMAS = re.compile(r"\[(?:'[^']*'|\"[^\"]*\")(?:\s+(?:'[^']*'|\"[^\"]*\"))+\]")
@@ -79,7 +78,7 @@ def clean(text: str, changes: Changes | None = None, name: str = "a text") -> st
     """
     if text.isascii():
         return text
-    if half := _HALF.search(text):
+    if half := HALF.search(text):
         raise ValueError(
             f"{name} has half of a character, the surrogate U+{ord(half[0]):04X}, at position "
             f"{half.start() + 1}. Write the whole character, or remove it"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # These, and halves of surrogate pairs, which no UTF-8 file or database can store.
 UNSTORABLE = re.compile(f"{CONTROL.pattern[:-1]}\ud800-\udfff]")
+HALF = re.compile("[\ud800-\udfff]")
 _NEWLINE = re.compile(r"\r\n?")
 # Characters that nobody sees: joiners, direction marks, fillers, selectors and tags. Written as
 # escapes, because editors hide them.
@@ -56,7 +57,7 @@ def normalise(text: str) -> str:
 def plain(text: str) -> str:
     """`text` without characters that a database rejects, with LF as the only line ending."""
     text = _NEWLINE.sub("\n", text.replace("\x00", ""))
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return HALF.sub("\ufffd", text)
 
 
 def storable(text: str) -> str:

@@ -222,3 +222,13 @@ def test_the_limit_of_tokens_can_be_left_out(llm, engine):
     judge = make_judge(base_url=llm.url, model_options={"leave_out": "max_tokens"})
     judge_all(study_of(1), judge)
     assert not {"max_tokens", "max_completion_tokens"} & {*llm.requests[0]}
+
+
+@pytest.mark.parametrize("half", [b"\\ud83d", b"\xf0\x9f"])
+def test_half_of_a_character_leaves_the_rest_of_a_reply_readable(half):
+    body = completion("[[A]] [[70]] @").body.replace(b"@", half)
+
+    read = read_completion(body, QUESTION, status=200, request_id="", is_structured=False)
+
+    assert read.text == "[[A]] [[70]] \ufffd"
+    assert QUESTION.read(read.text, is_structured=False).side == "A"

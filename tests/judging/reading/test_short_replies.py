@@ -175,6 +175,14 @@ def test_of_a_cut_reply_the_last_word_or_number_is_not_read(reply, side, certain
     assert reply.startswith(without_cut_end(reply))
 
 
+def test_an_object_without_an_end_was_cut_whatever_the_server_says():
+    question = JudgeQuestion(1, from_user("?"), Certainty(), seed=0, is_lenient=True)
+
+    verdict = question.read('{"answer": "B", "certainty": 8', is_structured=False)
+
+    assert (verdict.side, verdict.certainty) == ("B", None)
+
+
 CUT_IN_OPTIONS = """
 A) Take the bus and
 A) Take the bus.|B
