@@ -49,32 +49,7 @@ def shifts(
     level: float = LEVEL,
     smallest: float = SMALLEST,
 ) -> list[Shift]:
-    """Compare features of certified items with those of other items.
-
-    Parameters
-    ----------
-    lengths : mapping of str to pairs of array_like
-        Numbers by feature, of the certified items and of the others: Kolmogorov-Smirnov.
-    topics : mapping of str to pairs of sequences of str
-        Categories by feature: chi-squared test of homogeneity.
-    level : float, default 0.01
-        Shared by all features (Bonferroni).
-    smallest : float, default 0.1
-        Smallest distance that counts as moved.
-
-    Returns
-    -------
-    list of Shift
-        One for each feature that both sides have.
-
-    Examples
-    --------
-    >>> found = shifts({"length": (range(100), range(60, 160))}, {})
-    >>> round(found[0].distance, 9), found[0].has_moved
-    (0.6, True)
-    >>> shifts({}, {"topic": (["a", "b"] * 50, ["a"] * 100)})[0].has_moved
-    True
-    """
+    """Compare features of certified items with those of other items."""
     measured: list[tuple[str, float, float]] = []
     for name, (before, after) in lengths.items():
         one, two = np.asarray(before, np.float64), np.asarray(after, np.float64)

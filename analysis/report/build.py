@@ -79,24 +79,7 @@ def build_report(
     asked: Mapping[str, str] = MappingProxyType({}),
     on_progress: ProgressCallback = lambda percent, sentence: None,
 ) -> Json:
-    """Compute the complete content of a report.
-
-    Parameters
-    ----------
-    data : Dataset
-        The study.
-    seed : int
-        Seed of every resample. Each one restarts from it, so a further run changes no other number.
-    threshold : int, optional
-        Certainty from which an answer is high; by default the study's. Any other is marked as
-        explored.
-    bootstrap : int
-        Resamples of every kind.
-    asked : mapping
-        Day (`on`) and account (`by`) of a report whose parameters differ from its plan.
-    on_progress : callable
-        Receives the percentage and the current step.
-    """
+    """Compute the complete content of a report."""
     registered = data.study.certainty_threshold
     study = ReportedStudy(data, registered if threshold is None else threshold, seed, bootstrap)
     report = frame(study)

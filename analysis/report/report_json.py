@@ -116,11 +116,16 @@ def cell(share: Proportion, key: str = "accuracy", count: str = "correct") -> Js
     return {"n": share.n, count: share.correct} | estimate(share, key)
 
 
-def pick(result: Any, names: Mapping[str, str]) -> Json:
-    """A result's fields under the report's names, each with the result's reason."""
+def pick(result: Any, names: str | Mapping[str, str], reason: str | None = None) -> Json:
+    """A result's fields, by default each undefined one with the result's own reason.
+
+    `names` are those of the fields, or the report's names for them.
+    """
     out: Json = {}
-    for key, name in names.items():
-        put(out, key, getattr(result, name), result.reason)
+    for key, name in ({n: n for n in names.split()} if isinstance(names, str) else names).items():
+        value = getattr(result, name)
+        value = number(value) if isinstance(value, float) else value
+        put(out, key, value, reason or getattr(result, "reason", None))
     return out
 
 

@@ -127,16 +127,20 @@ def who_of(judge: Mapping[str, Any]) -> Json:
 
 
 def order_words(name: str, judge: ReportJson) -> Iterator[Text]:
-    """How a run that was asked in both orders changed its choice, and how often a reply is right.
+    """How a run changed its choice when it was asked again, and how often a reply is right.
 
-    A verdict leaves out the items on which both orders disagree, so it is right more often.
+    A verdict leaves out the items on which readings disagree, so it is right more often.
     """
-    both = judge["position"]["both_orders"]
-    if not both["n"]:
+    both, again = judge["position"]["both_orders"], judge.get("noise", {"flipped": None})
+    if both["n"]:
+        changed, n = both["n"] - both["consistent"], both["n"]
+        form = "With the order of the responses, {name} changed its choice on {x} of {x.of}"
+    elif again["flipped"]:
+        changed, n = round(again["flipped"] * again["items"]), again["items"]
+        form = "Asked again, {name} changed its choice on {x} of {x.of}"
+    else:
         return
-    changed = both["n"] - both["consistent"]
-    readings = Population("item", n=both["n"])
-    form = "With the order of the responses, {name} changed its choice on {x} of {x.of}"
+    readings = Population("item", n=n)
     slots: dict[str, Slot] = {"name": Name(name), "x": Quantity("count", readings, changed)}
     parts = [judge["position"][key] for key in ("right_when_a", "right_when_b")]
     n, correct = (sum(part[key] for part in parts) for key in ("n", "correct"))

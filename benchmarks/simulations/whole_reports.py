@@ -73,6 +73,10 @@ CLAIMS = {
         rf"{_ALL} errs? (?P<way>more|less) often on personas with (?P<group>[^.:]+?) than",
         ("more",),
     ),
+    "topics": (
+        rf"{_ALL} errs? (?P<way>more|less) often on “(?P<group>[^”]+)” than on other topics",
+        ("more",),
+    ),
     "other": (r"(?P<who>)(?P<way>\d+) of \d+ claims? hold", ()),
 }
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from analysis.data.arrays import Dataset, Floats
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, number, put
+from analysis.report.report_json import Json, cell, pick
 from analysis.report.rules import TARGET
 from analysis.report.section import ReportJson, Section
 from analysis.report.sections.certainty.distribution import Stated, certain_sides, on_every_side
@@ -28,8 +28,7 @@ def held_out_items(data: Dataset) -> npt.NDArray[np.bool_]:
 def _held_out(certainty: Floats, correct: Ints, held_out: npt.NDArray[np.bool_]) -> Json:
     found = held_out_threshold(certainty, correct, held_out, target=TARGET)
     out: Json = {"target": TARGET}
-    put(out, "threshold", number(found.threshold), found.reason)
-    put(out, "coverage", number(found.coverage), found.reason)
+    out |= pick(found, "threshold coverage")
     out |= {"n_choosing": found.n_choosing, "n_held_out": found.n_held_out}
     return out | {"chosen_on": cell(found.chosen_on), "measured_on": cell(found.measured_on)}
 

@@ -28,7 +28,7 @@ from analysis.report.quantities import (
 )
 from analysis.report.rater_tests import name_of
 from analysis.report.report_json import Json
-from analysis.report.results import items
+from analysis.report.results import cannot_tell, items
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import MAJORITY, level_of
@@ -338,8 +338,9 @@ def trust_sentence(report: ReportJson) -> Text | None:
     wrong = Words(_wrong(report))
     if not any(trusted):
         return say(
-            "We cannot tell whether any certainty can be trusted: of none do the {items} show "
-            "that at most {errors} % of its most certain answers are {wrong}.",
+            "{open}: for none do the {items} show that at most {errors} % of the most certain "
+            "answers are {wrong}.",
+            open=cannot_tell(clause("any certainty can be trusted")),
             items=_of_kinds(report),
             errors=joined([clause("{x}", x=x) for x in errors], last=" or "),
             wrong=wrong,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 # Probability that any certificate of a report is wrong, over all of its runs.
 DELTA = 0.1
+NONE = "No threshold is certified"
 
 
 # Number of answers that the first tested threshold should accept.
@@ -185,10 +186,10 @@ def certified(report: ReportJson) -> Table:
 def _certificate_note(first: Mapping[str, Any]) -> str:
     made = first["certificate"]
     return (
-        f"Certified: with {1 - made['delta']:.0%} confidence, over all runs together, at least "
-        f"{first['target']:.0%} of the answers that the threshold accepts are right on new items "
-        "drawn like these. Items that share a persona or a question are correlated, so at most "
-        "one item of each is tested, drawn with equal chances; the others count only in "
+        f"Certified: with {_share(1 - made['delta'])} confidence, over all runs together, at "
+        f"least {_share(first['target'])} of the answers that the threshold accepts are right on "
+        "new items drawn like these. Items that share a persona or a question are correlated, so "
+        "at most one item of each is tested, drawn with equal chances; the others count only in "
         "coverage and accuracy, whose interval is not a certificate. Thresholds are tested from "
         "strict to lenient until one fails; p must be at most "
         f"{made['delta'] / made['judges']:.3g}, which takes at least {made['fewest']} accepted "
@@ -196,13 +197,15 @@ def _certificate_note(first: Mapping[str, Any]) -> str:
     )
 
 
+def _share(value: float) -> str:
+    return f"{value * 100:g} %"
+
+
 def _limit(report: ReportJson) -> str:
     found = zip(run_names(report), report["selective"], strict=True)
     names = [name for name, entry in found if entry["threshold"] is not None]
     if not names:
-        return (
-            "No threshold is certified, so no accuracy is guaranteed for items outside this study."
-        )
+        return f"{NONE}, so no accuracy is guaranteed for items outside this study."
     return (
         f"A threshold is certified for {', '.join(names)} alone, and for items drawn like these; "
         "nothing else is guaranteed for items outside this study."
@@ -241,7 +244,7 @@ def _words(report: ReportJson) -> str:
         f"{percent(found['coverage'])}"
         for index, found in _with_threshold(report)
     ]
-    return f"Certified: {'; '.join(stars)}." if stars else "No threshold is certified."
+    return f"Certified: {'; '.join(stars)}." if stars else f"{NONE}."
 
 
 def _with_threshold(report: ReportJson) -> list[tuple[int, ReportJson]]:
@@ -292,7 +295,7 @@ uncertified | object | What the report's own threshold accepts, without a guaran
             drawing=go.Figure(drawn.drawing).add_traces(stars),
             marks={**(drawn.marks or {}), "alt": alt},
         )
-        also = "Stars are at a certified one." if stars else "No threshold is certified."
+        also = "Stars are at a certified one." if stars else f"{NONE}."
         caption = clause("{caption} {also}", caption=figure.caption, also=fixed(also))
         return replace(figure, panels=[drawn], caption=caption)
 

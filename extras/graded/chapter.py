@@ -228,7 +228,10 @@ class GradedSection(Section):
         found, claims = report.get("graded", {}), {}
         if "strength" in found:
             people = found["strength"]["people"]
-            claims = {CERTAIN: [people["certainty"]["p"]], RIGHT: [people["right"]["p"]]}
+            claims = {
+                kind: [claim_p(people[key], "p")]
+                for kind, key in ((CERTAIN, "certainty"), (RIGHT, "right"))
+            }
             claims[STRONGER] = _adjusted(found["strength"]["by_strength"])
         if "scores" in found:
             claims[LEVEL] = [claim_p(each["level"]) for each in found["scores"]["judges"]]

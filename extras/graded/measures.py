@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.data.arrays import MISSING, TIE
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, estimate, number, put, tested
+from analysis.report.report_json import Json, cell, estimate, number, pick, put, tested
 from analysis.report.study import ReportedStudy, identity
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.alpha import krippendorff_alpha
@@ -115,8 +115,7 @@ def _scores(study: ReportedStudy, given: GradedAnswers) -> Json:
         "icc_targets": icc.n_items,
     }
     put(people, "mean", number(_mean(rated.score)))
-    put(people, "icc", number(icc.single), icc.reason)
-    put(people, "icc_mean", number(icc.mean), icc.reason)
+    people |= pick(icc, {"icc": "single", "icc_mean": "mean"})
     of_people = means(rated.target, rated.score, 2 * n)
     judges = []
     for run in study.data.runs:

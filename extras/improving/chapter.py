@@ -6,10 +6,19 @@ from typing import Any
 
 from analysis.data.arrays import Dataset, Extra
 from analysis.data.extras import ExtraReader
-from analysis.report.quantities import Name, Population, Quantity, QuantityInterval, Text, say
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    Text,
+    clause,
+    say,
+)
 from analysis.report.report_json import Json
+from analysis.report.results import by_chance, cannot_tell
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sentences import claim_p, holds, level_of
+from analysis.report.sentences import claim_p, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from extras.improving.models import LearnedFrom
@@ -179,32 +188,37 @@ improvements.wordings.difference | share | After minus before.
 
 def _finding(one: Mapping[str, Any], path: str, level: float) -> Text:
     """The wording that holds with the largest gain, or that none was shown to be better."""
-    name = Name(one["judge"])
+    name, is_better = Name(one["judge"]), clause("any wording is better")
     sealed = Population("sealed item", n=one["sealed_n"], path=f"{path}.sealed_n")
     tried = [
         n for n, wording in enumerate(one["wordings"]) if wording.get("difference") is not None
     ]
     if not tried:
         return say(
-            "{judge}: no wording was shown to be better. None of those learned from people gained "
-            "anything on the part to learn from, so the sealed part was not opened.",
+            "{judge}: {open}. None of those learned from people gained anything on the part to "
+            "learn from, so the sealed part was not opened.",
             judge=name,
+            open=cannot_tell(is_better),
         )
     held = [
         n
         for n in tried
-        if one["wordings"][n]["difference"] > 0 and holds(one["wordings"][n], level, "p_holm")
+        if one["wordings"][n]["difference"] > 0
+        and (p := claim_p(one["wordings"][n])) is not None
+        and p <= level
     ]
     count = Population("wording", n=len(tried))
     if not held:
         best = max(tried, key=lambda n: one["wordings"][n]["difference"])
         return say(
-            "{judge}: no wording was shown to be better ({tried} tried once on {sealed}; the "
-            "largest gain was {gain} points, {gain.interval}).",
+            "{judge}: {open} ({tried} tried once on {sealed}; the best gained {gain} points, "
+            "{gain.interval}).{chance}",
             judge=name,
+            open=cannot_tell(is_better),
             tried=count,
             sealed=sealed,
-            gain=_gain(one, path, best, sealed),
+            gain=(gain := _gain(one, path, best, sealed)),
+            chance=by_chance(gain.interval),
         )
     best = max(held, key=lambda n: one["wordings"][n]["difference"])
     at = f"{path}.wordings.{best}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.report.report_json import Json, number, put, put_interval, undefined
+from analysis.report.report_json import Json, number, pick, put, put_interval, undefined
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -33,8 +33,7 @@ def several_judges(study: ReportedStudy) -> Json:
     joint = joint_bootstrap(correct, study.shared.persona, rng=study.rng(), n_draws=study.draws)
     overall = found.overall
     out |= {"n": overall.n, "n_missing": overall.n_missing, "personas": joint.n_clusters}
-    put(out, "q", number(overall.statistic), overall.reason)
-    put(out, "p", number(overall.p), overall.reason)
+    out |= pick(overall, {"q": "statistic", "p": "p"})
     put(out, "p_joint", number(joint.p), joint.reason)
     out["pairs"] = []
     for pair in found.pairs:

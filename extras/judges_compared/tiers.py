@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from analysis.data.verdicts import Verdicts, run_options
-from analysis.report.report_json import Json, estimate, number, put
+from analysis.report.report_json import Json, estimate, number, pick, put
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
@@ -40,8 +40,7 @@ def _of_run(likeness: HumanLikeness, judge: Json, *, options: int) -> Json:
     kappas: Json = {"people": likeness.n_people, "pairs": likeness.n_pairs}
     kappas["pairs_skipped"] = likeness.n_pairs_skipped
     kappas |= estimate(likeness.difference, "difference")
-    put(kappas, "judge_kappa", number(likeness.model_kappa), likeness.reason)
-    put(kappas, "people_kappa", number(likeness.human_kappa), likeness.reason)
+    kappas |= pick(likeness, {"judge_kappa": "model_kappa", "people_kappa": "human_kappa"})
     label, why = likeness.label, likeness.reason or "too_few_annotators"
     if label in ("human-like", "super-consistent") and _may_be_chance(
         likeness, judge, options=options
@@ -121,8 +120,11 @@ def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
     difference = found.difference
     out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
     out |= estimate(difference, "difference")
-    put(out, "judge_agreement", number(found.model_agreement), difference.reason)
-    put(out, "people_agreement", number(found.human_agreement), difference.reason)
+    out |= pick(
+        found,
+        {"judge_agreement": "model_agreement", "people_agreement": "human_agreement"},
+        difference.reason,
+    )
     return out
 
 

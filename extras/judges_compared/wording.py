@@ -16,7 +16,7 @@ from analysis.report.quantities import (
     say,
 )
 from analysis.report.registration import run_mark
-from analysis.report.report_json import Json, ends, number, put, put_estimate
+from analysis.report.report_json import Json, ends, number, pick, put, put_estimate
 from analysis.report.results import cannot_tell, items
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import claim_p, holds, level_of
@@ -155,8 +155,7 @@ def _effects(study: ReportedStudy, ways: AskedInWays, unit: Any) -> Json:
     shape = [len(levels[name]) for name in varying]
     found = factor_effects(np.stack(sides, axis=1).reshape(-1, *shape), unit)
     out |= {"effects_n": found.n_items, "effects_clusters": found.n_clusters}
-    put(out, "low", number(found.low), found.reason)
-    put(out, "high", number(found.high), found.reason)
+    out |= pick(found, "low high")
     put(out, "rest_share", number(found.rest_share), found.reason or "no_variation")
     for name, effect in zip(varying, found.effects, strict=False):
         row: Json = {"factor": name, "levels": [*levels[name]], "means": [*effect.means]}

@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, answer_shares, probability_shares
-from analysis.report.report_json import Json, estimate, number, put, put_interval
+from analysis.report.report_json import Json, estimate, pick, put, put_interval
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import fill, shown
 from analysis.report.study import ReportedStudy, identity
@@ -331,9 +331,7 @@ def _judge_of_possible(
 
 
 def _share(found: ShareOfPossible, items: int) -> Json:
-    share: Json = {}
-    put(share, "value", number(found.low), found.reason)
-    put(share, "up_to", number(found.high), found.reason)
+    share = pick(found, {"value": "low", "up_to": "high"})
     put_interval(share, "ci", found.interval, found.interval_reason or found.reason)
     return {"items": items, "agreement": estimate(found.agreement), "share": share}
 

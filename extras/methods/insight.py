@@ -159,9 +159,9 @@ def _judges(report: ReportJson) -> Iterator[Text]:
         zip(run_names(report), report["insight"]["judges"], strict=True)
     ):
         difference, path = entry["difference"], f"insight.judges.{place}.difference"
-        of = Population("item", n=difference["n"], path=f"{path}.n")
+        n, who = entry["n"] + report["insight"]["people"]["n"], Name(name)
+        of = Population("answer", f"of {name} and of people", n)
         test = ReportedTest.at(report, CLAIM, difference, path, of, unit="coefficient")
-        who = Name(name)
         yield test.sentence(
             clause("{who} has more insight than people", who=who),
             clause("{who} has less insight than people", who=who),

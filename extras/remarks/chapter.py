@@ -124,10 +124,11 @@ class RemarksSection(Section):
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         found, claims = report.get("remarks", {}), {}
         if "either" in found:
-            claims[WRONG] = [found["either"]["people"]["when_wrong"]["p"]]
+            claims[WRONG] = [claim_p(found["either"]["people"]["when_wrong"], "p")]
         if "others" in found:
             people = found["others"]["people"]
-            claims |= {GUESSES: [people["above"]["p"]], POPULAR: [people["popular"]["p"]]}
+            for kind, key in ((GUESSES, "above"), (POPULAR, "popular")):
+                claims[kind] = [claim_p(people[key], "p")]
             claims[JUDGED] = [claim_p(each["above"]) for each in found["others"]["judges"]]
         return claims
 

@@ -21,7 +21,9 @@ from analysis.data.item_texts import items_by_id
 from analysis.disagreements.comparisons import comparison_for
 from analysis.disagreements.selection import Selection, rows_of
 from analysis.models import ComparedItem, Comparison
+from analysis.report.results import Finding
 from analysis.report.rules import LEVEL
+from analysis.report.sentences import claim_p
 from analysis.report.words import points, points_range
 from extras.rules.models import RuleSearch
 from extras.rules.prompts import APPLY, PROPOSE
@@ -204,8 +206,9 @@ def _order(found: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _verdict(found: Mapping[str, Any]) -> str:
-    if found["p_holm"] is None or found["p_holm"] > LEVEL:
-        return "cannot tell"
+    p = claim_p(found)
+    if p is None or p > LEVEL:
+        return Finding.OPEN.value
     return "people follow it more" if found["difference"] > 0 else "the judge follows it more"
 
 

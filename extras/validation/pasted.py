@@ -7,8 +7,9 @@ import numpy as np
 
 from analysis.data.arrays import MISSING, TIE
 from analysis.data.verdicts import Ints
-from analysis.report.quantities import Population, Quantity, Slot, Words, say
+from analysis.report.quantities import Population, Quantity, Slot, Words, clause, say
 from analysis.report.report_json import Json, put, undefined
+from analysis.report.results import cannot_tell, not_settled
 from analysis.report.section import ReportJson, Sentence
 from analysis.report.study import ReportedStudy, best_run, identity
 from analysis.report.tables import Table, TableColumn
@@ -25,10 +26,10 @@ STATES = {
     "better": "the judge is better than people",
     "worse": "the judge is worse than people",
     "equivalent": "the judge is equivalent to people",
-    "cannot_tell": "no difference is shown",
+    "cannot_tell": str(cannot_tell(clause("the judge is as good as people"))),
     "replaceable": "the judge could replace an annotator",
     "not_replaceable": "the judge could not replace an annotator",
-    "not_settled": "it is not settled whether the judge could replace an annotator",
+    "not_settled": str(not_settled(clause("the judge could replace an annotator"))),
 }
 WITHOUT_TRUTH = ("replaceable", "not_replaceable", "not_settled")
 # Of people; with more, replacing them takes minutes.

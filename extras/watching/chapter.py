@@ -6,8 +6,9 @@ from typing import Any
 
 from analysis.data.arrays import Dataset, Extra
 from analysis.data.extras import ExtraReader
-from analysis.report.quantities import Name, Population, Text, Words, say
+from analysis.report.quantities import Name, Population, Text, Words, clause, say
 from analysis.report.report_json import Json, undefined
+from analysis.report.results import cannot_tell
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
@@ -142,8 +143,9 @@ def _finding(one: Mapping[str, Any], path: str, level: float) -> Text:
         )
     if not moved:
         return say(
-            "{judge}: no move is shown since the set was frozen ({items}, {looks}).",
+            "{judge}: {open} ({items}, {looks}).",
             judge=name,
+            open=cannot_tell(clause("anything moved after the set was frozen")),
             items=items,
             looks=looks,
         )

@@ -9,7 +9,7 @@ from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
 from annotation.models import Annotator
 from judging.models import JudgeRun
-from studies.models import Study
+from studies.models import Item, Study
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
@@ -128,3 +128,17 @@ def test_verbs_agree_with_people_and_with_a_judge():
     test = rater_tests(report_of(planted()), CALIBRATION)[0]
 
     assert [test.verb(one) for one in ("is", "does", "leans")] == ["are", "do", "lean"]
+
+
+def test_a_judge_that_changes_its_choice_when_asked_again_is_reported_per_reply():
+    study = planted()
+    run = JudgeRun.objects.get(study=study)
+    JudgeRun.objects.filter(pk=run.pk).update(samples=2)
+    with stored_at_once():
+        for place, item in enumerate(Item.objects.filter(study=study).order_by("pk")):
+            choice = run.judgments.get(item=item).choice
+            other = MIRROR[choice] if place < 30 else choice
+            judge_item(run, item, other, 70, sample=2)
+
+    [note] = verdict_of(report_of(study)).notes
+    assert note.startswith("Asked again, j changed its choice on 30 of 100 items; a single reply")

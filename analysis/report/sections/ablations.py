@@ -8,7 +8,7 @@ import numpy as np
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, repeated_readings
 from analysis.report.quantities import Quantity, bare, say
-from analysis.report.report_json import Json, estimate, number, put, put_interval
+from analysis.report.report_json import Json, estimate, number, pick, put, put_interval
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sentences import THRESHOLD
 from analysis.report.study import ReportedStudy, identity
@@ -75,8 +75,7 @@ def _beyond_noise(study: ReportedStudy, full: RunData, less: RunData) -> Json:
     asked_once = change.excess.reason and min(full.samples, less.samples) < 2
     reason = "one_sample" if asked_once else change.excess.reason
     out = estimate(change.excess, "excess") | {"n": change.n_items}
-    put(out, "within", number(change.within), reason)
-    put(out, "across", number(change.across), reason)
+    out |= pick(change, "within across", reason)
     if reason is not None:
         out["excess_reason"] = out["ci_reason"] = reason
     return out

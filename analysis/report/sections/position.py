@@ -53,9 +53,9 @@ from analysis.report.report_json import (
     Json,
     estimate,
     number,
+    pick,
     put,
     put_estimate,
-    put_interval,
     undefined,
 )
 from analysis.report.results import NOTHING, Finding, TestResult, by_chance, cannot_tell, items
@@ -96,15 +96,13 @@ def single_order(
     """
     side, right = on_side(choice, shown_first), on_side(truth, shown_first)
     found = position_bias_single_order(side, right)
-    out: Json = {"n": found.n, "n_truth": found.n_truth}
-    put(out, "share_a", number(found.share_first), found.reason)
+    out = pick(found, {"n": "n", "n_truth": "n_truth", "share_a": "share_first"})
     # Answers with a known right side, and how often that was A.
     known = np.flatnonzero((side >= 0) & (right >= 0))
     share = general_proportion(side[known] == 0, sharing.take(known))
-    put(out, "share_a_scored", number(share.value), share.reason)
-    put_interval(out, "share_a_scored_ci", share.interval, share.interval_reason or share.reason)
-    put(out, "truth_share_a", number(found.truth_share_first), found.reason)
-    put(out, "p", number(found.p), found.p_reason or found.reason)
+    put_estimate(out, "share_a_scored", share)
+    out |= pick(found, {"truth_share_a": "truth_share_first"})
+    out |= pick(found, "p", found.p_reason or found.reason)
     out["right_when_a"] = _share(found.correct_when_first, found.n_when_first)
     out["right_when_b"] = _share(found.correct_when_second, found.n_when_second)
     return out
@@ -119,16 +117,9 @@ def both_orders(choice: Ints, shown_first: Ints, item: Ints, n_items: int) -> Js
         rows = shown_first == order
         first_chosen[order, item[rows]] = np.where(side[rows] < 0, MISSING, 1 - side[rows])
     found = position_bias(first_chosen[0], first_chosen[1])
-    out: Json = {
-        "n": found.n,
-        "consistent": found.consistent,
-        "first_both_times": found.primacy,
-        "second_both_times": found.recency,
-    }
-    put(out, "consistency", number(found.consistency), found.reason)
-    put(out, "index", number(found.index), found.reason)
-    put(out, "p", number(found.p), found.p_reason or found.reason)
-    return out
+    out = pick(found, "n consistent")
+    out |= pick(found, {"first_both_times": "primacy", "second_both_times": "recency"})
+    return out | pick(found, "consistency index") | pick(found, "p", found.p_reason or found.reason)
 
 
 def _share(correct: int, n: int) -> Json:
@@ -420,8 +411,7 @@ def verbosity(study: ReportedStudy, verdicts: Verdicts) -> Json:
     items = np.arange(len(data.items))
     clusters = study.shared.of_items(items, by_people=verdicts is study.people)
     out: Json = {"n": found.n, "equal": found.n_equal}
-    put(out, "longer_chosen", number(found.longer_chosen), found.difference.reason)
-    put(out, "longer_true", number(found.longer_true), found.difference.reason)
+    out |= pick(found, "longer_chosen longer_true", found.difference.reason)
     out["difference"] = estimate(found.difference)
     known = (answer >= 0) & (truth >= 0)
     for key, is_longer in (("right_when_longer", 1), ("right_when_shorter", -1)):

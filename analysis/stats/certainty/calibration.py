@@ -338,25 +338,7 @@ def discrimination(
 def usable_answers(
     certainty: npt.ArrayLike, correct: npt.ArrayLike
 ) -> tuple[FloatArray, IntArray, int]:
-    """Certainty and correctness of rows with both, and the number of rows left out.
-
-    Parameters
-    ----------
-    certainty : array_like of float, shape (n,)
-        0 to 100, NaN missing.
-    correct : array_like of int, shape (n,)
-        1, 0, or -1 missing.
-
-    Raises
-    ------
-    ValueError
-        If the arrays are not one-dimensional, differ in length or hold other values.
-
-    Examples
-    --------
-    >>> usable_answers([70, float("nan"), 90], [1, 0, -1])
-    (array([70.]), array([1]), 2)
-    """
+    """Certainty and correctness of rows with both, and the number of rows left out."""
     values, right = np.asarray(certainty, dtype=np.float64), np.asarray(correct, dtype=np.int64)
     if values.ndim != 1 or values.shape != right.shape:
         raise ValueError(

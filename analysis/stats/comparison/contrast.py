@@ -16,35 +16,7 @@ FEWEST_OF_AN_OUTCOME = 3
 def group_contrast(
     values: npt.ArrayLike, is_first: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95
 ) -> GeneralDifference:
-    r"""Mean of the first group's values minus that of all others.
-
-    Parameters
-    ----------
-    values : array_like of float, shape (n,)
-        0 or 1, such as whether an answer is right; NaN is left out.
-    is_first : array_like of bool, shape (n,)
-    sharing : Sharing
-        What the n rows share.
-    level : float, default 0.95
-
-    Returns
-    -------
-    GeneralDifference
-        Without p values of equivalence. Without an interval if a group has fewer than ten values,
-        or fewer than three of either kind.
-
-    Notes
-    -----
-    That of `general_contrast`, where both groups are samples of the same clusters.
-
-    Examples
-    --------
-    >>> rows = np.arange(80)
-    >>> sharing = Sharing.of_items(80, {"persona": rows // 4})
-    >>> found = group_contrast(rows % 3 > 0, rows % 2 == 0, sharing)
-    >>> round(found.value, 3), found.n, found.interval.method
-    (-0.025, 80, 'general t')
-    """
+    """Mean of the first group's values minus that of all others."""
     check_level(level)
     v, first = np.asarray(values, dtype=np.float64), np.asarray(is_first, dtype=np.bool_)
     if v.shape != (sharing.n,) or first.shape != v.shape:

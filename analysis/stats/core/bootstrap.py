@@ -39,23 +39,7 @@ def resampled_estimate(
     note: str | None = None,
     undefined: Reason = "no_variation",
 ) -> Estimate:
-    """Estimate with its percentile interval, or the reason why it has none.
-
-    Parameters
-    ----------
-    value : float
-        The estimate.
-    draws, level, method, n_items, n_annotators, rng, note
-        As for `percentile_interval`.
-    undefined : str, default "no_variation"
-        Reason if too many draws are undefined.
-
-    Returns
-    -------
-    Estimate
-        No interval if all draws are the same (``"no_variation"``), or if they
-        leave out the estimate (``"biased"``).
-    """
+    """Estimate with its percentile interval, or the reason why it has none."""
     interval = percentile_interval(
         draws,
         level=level,
@@ -252,13 +236,7 @@ def pigeonhole_bootstrap(
 
 
 def row_sums(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """``counts.sum(axis=1)`` of whole numbers, shape (n_rows,).
-
-    Examples
-    --------
-    >>> row_sums(np.array([[1, 2], [3, 4]])).tolist()
-    [3, 7]
-    """
+    """``counts.sum(axis=1)`` of whole numbers, shape (n_rows,)."""
     total = np.zeros(len(counts), dtype=np.result_type(counts, np.int64))
     for column in counts.T:
         total += column
@@ -266,13 +244,7 @@ def row_sums(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def row_maxima(counts: IntArray) -> IntArray:
-    """``counts.max(axis=1)`` of numbers from 0, shape (n_rows,); 0 without columns.
-
-    Examples
-    --------
-    >>> row_maxima(np.array([[1, 2], [4, 3]])).tolist()
-    [2, 4]
-    """
+    """``counts.max(axis=1)`` of numbers from 0, shape (n_rows,); 0 without columns."""
     largest = np.zeros(len(counts), dtype=np.int64)
     for column in counts.T:
         np.maximum(largest, column, out=largest)

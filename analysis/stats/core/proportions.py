@@ -333,28 +333,7 @@ def _vector(correct: npt.ArrayLike) -> BoolArray:
 
 
 def constant_interval(value: float, n: int, *, level: float = 0.95) -> Interval:
-    r"""Exact interval of the mean of `n` independent values from 0 to 1 that are all the same.
-
-    Parameters
-    ----------
-    value : float
-        The common value.
-    n : int
-        Number of values, at least 1.
-    level : float, default 0.95
-
-    Notes
-    -----
-    If one value had a smaller probability than :math:`L=(1-level)^{1/n}`, all n would rarely have
-    it. With at least L at `value` and the rest anywhere from 0 to 1, the mean lies between
-    :math:`Lv` and :math:`Lv+(1-L)`: the rule of three, for any value.
-
-    Examples
-    --------
-    >>> interval = constant_interval(1.0, 60)
-    >>> round(interval.low, 3), interval.high
-    (0.951, 1.0)
-    """
+    """Exact interval of the mean of `n` independent values from 0 to 1 that are all the same."""
     check_level(level)
     if not (n >= 1 and 0 <= value <= 1):
         raise ValueError(f"`value` must lie in 0 to 1 and `n` be positive: {value}, {n}.")

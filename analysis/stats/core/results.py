@@ -197,11 +197,6 @@ def root_between(function: Callable[[float], float], low: float, high: float) ->
 
     Halving is enough for one root, and `scipy.optimize` takes a tenth of the time of a whole check
     to load.
-
-    Examples
-    --------
-    >>> round(root_between(lambda x: 2 - x * x, 0, 2), 12)
-    1.414213562373
     """
     rises = function(low) < 0
     while high - low > 1e-15 * max(1.0, abs(low)):
@@ -294,26 +289,13 @@ _SPAN = 2**16
 
 
 def in_order(values: FloatArray) -> npt.NDArray[np.intp]:
-    """Positions of `values` in ascending order, equal ones as given: ``numpy.argsort``, stable.
-
-    Examples
-    --------
-    >>> in_order(np.array([80.0, 60.0, 80.0])).tolist()
-    [1, 0, 2]
-    """
+    """Positions of `values` in ascending order, equal ones as given: ``numpy.argsort``, stable."""
     codes = _codes(values)
     return np.argsort(values if codes is None else codes, kind="stable")
 
 
 def distinct_values(values: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Different values, ascending, and which of them each one is: ``numpy.unique``.
-
-    Examples
-    --------
-    >>> distinct, group = distinct_values(np.array([80.0, 60.0, 80.0]))
-    >>> distinct.tolist(), group.tolist()
-    ([60.0, 80.0], [1, 0, 1])
-    """
+    """Different values, ascending, and which of them each one is: ``numpy.unique``."""
     codes = _codes(values)
     if codes is None:
         distinct, group = np.unique(values, return_inverse=True)
@@ -323,13 +305,7 @@ def distinct_values(values: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def mid_ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, the mean rank for equal values: ``scipy.stats.rankdata``.
-
-    Examples
-    --------
-    >>> mid_ranks(np.array([80.0, 60.0, 80.0])).tolist()
-    [2.5, 1.0, 2.5]
-    """
+    """Ranks from 1, the mean rank for equal values: ``scipy.stats.rankdata``."""
     codes: npt.NDArray[Any] | None = _codes(values)
     if codes is None:
         if np.isnan(values).any():

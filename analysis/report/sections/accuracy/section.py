@@ -86,9 +86,11 @@ def add_general(
             reason = result.interval_reason or result.reason
             out["family"] = len(family)
             out["tests"] = sum(one.p is not None for one in found)
-            put(out, "p_holm", number(adjusted.p), reason)
-            put(out, "equivalence_p_holm", number(adjusted.p_equivalence), reason)
-            put(out, "state", adjusted.state, reason)
+            out |= pick(
+                adjusted,
+                {"p_holm": "p", "equivalence_p_holm": "p_equivalence", "state": "state"},
+                reason,
+            )
             detectable = detectable_difference(result, among=among)
             put(out, "detectable", number(detectable), reason or "no_variation")
 
@@ -100,9 +102,7 @@ def _difference_in_general(
     out: Json = {"holds_for": IN_GENERAL, "n": result.n, "blocks": blocks}
     out |= estimate(result)
     put_interval(out, "ci_as_best", result.as_best, reason)
-    put(out, "se", number(result.se), reason)
-    put(out, "df", number(result.df), reason)
-    put(out, "p", number(result.p), reason)
+    out |= pick(result, "se df p", reason)
     out["margin"] = margin
     put(out, "equivalence_p", number(result.p_equivalence), reason)
     put_interval(out, "equivalence_ci", result.narrow, reason)
@@ -112,8 +112,7 @@ def _difference_in_general(
 def _mcnemar(pairs: PairedCounts) -> Json:
     test = mcnemar(pairs)
     out: Json = {"holds_for": THESE_ONLY, "n": pairs.n, "b": pairs.b, "c": pairs.c}
-    put(out, "p", number(test.p), test.reason)
-    put(out, "p_mid", number(test.p_mid), test.reason)
+    out |= pick(test, "p p_mid")
     return out
 
 
@@ -130,8 +129,7 @@ def _difference_of_these(pairs: PairedCounts, margin: float) -> Json:
         wald = None
     put_interval(out, "wald_ci", wald, difference.reason or "no_variation")
     out["margin"] = margin
-    put(out, "state", verdict.state, verdict.reason)
-    put(out, "equivalence_p", number(verdict.p), verdict.reason)
+    out |= pick(verdict, {"state": "state", "equivalence_p": "p"})
     put_interval(out, "equivalence_ci", verdict.interval, verdict.reason)
     return out
 
@@ -140,7 +138,7 @@ def _bounds(judge: Verdicts, people: Verdicts) -> Json:
     """The lowest and highest difference possible with either side's missing answers."""
     asked = (judge.scored | people.scored).nonzero()[0]
     found = difference_bounds(judge.correct[asked], people.correct[asked])
-    out = pick(found, {"low": "low", "high": "high", "sign_holds": "sign_holds"})
+    out = pick(found, "low high sign_holds")
     return out | {"n_excluded": found.n_excluded}
 
 

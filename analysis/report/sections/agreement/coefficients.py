@@ -98,7 +98,7 @@ def agreement(votes: Votes, *, seed: int, draws: int) -> Json:
     put(out["unanimous"], "share", same.unanimous / same.n if same.n else None, "no_pairs")
     out["bootstrap"] = _sheets(votes, seed=seed, draws=draws)
     steadier = bootstrap_agreement(votes, unit="all_pairs", size=SHEET, n_draws=draws, rng=rng())
-    out["bootstrap"]["all_pairs"] = pick(steadier, {"mean": "mean", "sd": "sd"})
+    out["bootstrap"]["all_pairs"] = pick(steadier, "mean sd")
     return out
 
 
@@ -113,11 +113,9 @@ def _without_ties(votes: Votes, rng: Callable[[], np.random.Generator], draws: i
 def _sheets(votes: Votes, *, seed: int, draws: int) -> Json:
     result = bootstrap_agreement(votes, size=SHEET, n_draws=draws, rng=np.random.default_rng(seed))
     out: Json = {"unit": result.unit, "draws": result.n_draws, "size": result.size}
-    put(out, "mean", number(result.mean), result.reason)
-    put(out, "sd", number(result.sd), result.reason)
+    out |= pick(result, "mean sd")
     put_interval(out, "ci", result.interval, result.reason or "no_variation")
-    put(out, "expected_mean", number(result.expected_mean), result.reason)
-    put(out, "expected_sd", number(result.expected_sd), result.reason)
+    out |= pick(result, "expected_mean expected_sd")
     put(out, "standard_error", number(result.standard_error), result.reason or "too_few_items")
     out["items"], out["pairs"] = result.n_items, result.n_pairs
     hits = np.rint(result.draws * SHEET).astype(np.int64)
@@ -136,8 +134,7 @@ def from_accuracy(
     out["observed"] = number(observed)
     model = shared_stereotype(observed, accuracy)
     out["agreement"] = number(model.agreement_from_accuracy)
-    put(out, "follows", number(model.follows), model.reason)
-    put(out, "right", number(model.right), model.reason)
+    out |= pick(model, "follows right")
     put(out, "majority", number(model.majority_accuracy.value), model.majority_accuracy.reason)
     put(out, "majority_observed", number(majority), "empty_group")
     return out

@@ -44,7 +44,7 @@ from analysis.stats.core.votes import Votes
 
 
 def _alt_test(test: AltTest) -> Json:
-    out = pick(test, {"omega": "omega", "rho": "rho", "passed": "passed"})
+    out = pick(test, "omega rho passed")
     return out | {"tested": len(test.annotators), "skipped": test.n_skipped}
 
 
@@ -83,15 +83,9 @@ def _pooled(study: ReportedStudy, votes: Votes, judge: Verdicts) -> Json:
 
 def _scale(scale: AgreementScale) -> Json:
     reason = scale.advantage.interval_reason or scale.advantage.reason
-    out: Json = {}
-    put(out, "judge_agrees", number(scale.model), scale.advantage.reason)
-    put(out, "people_agree", number(scale.people), scale.advantage.reason)
-    put(out, "advantage_of_people", number(scale.advantage.value), scale.advantage.reason)
-    put_interval(out, "ci", scale.advantage.interval, reason)
-    put(out, "p", number(scale.p), reason)
-    put(out, "se", number(scale.se), reason)
-    put(out, "df", number(scale.df), reason)
-    return out
+    out = pick(scale, {"judge_agrees": "model", "people_agree": "people"}, scale.advantage.reason)
+    put_estimate(out, "advantage_of_people", scale.advantage, "ci")
+    return out | pick(scale, "p se df", reason)
 
 
 def replacement(report: ReportJson) -> Table:
@@ -220,8 +214,7 @@ def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
     same = wilson_proportion((judge.answer == people.answer)[both])
     kappa = cohen_kappa(people.answer, judge.answer, n_options=n_options)
     out: Json = {"common_items": int(both.sum())}
-    put(out, "agreement_with_majority", number(same.value), same.reason)
-    put_interval(out, "agreement_ci", same.interval, same.reason)
+    put_estimate(out, "agreement_with_majority", same, "agreement_ci")
     put_estimate(out, "cohen_kappa", kappa)
     return out
 

@@ -34,10 +34,10 @@ def calibration(certainty: Floats, correct: Ints) -> Json:
     }
     brier = brier_score(certainty, correct)
     area = discrimination(certainty, correct)
-    out = pick(plain, {"ece": "ece", "mce": "mce"})
+    out = pick(plain, "ece mce")
     out |= pick(brier, {"brier": "value"})
-    out |= pick(area, {"auroc": "auroc"})
-    out |= pick(risk_coverage(certainty, correct), {"aurc": "aurc", "e_aurc": "e_aurc"})
+    out |= pick(area, "auroc")
+    out |= pick(risk_coverage(certainty, correct), "aurc e_aurc")
     out["n"] = plain.n
     gap = sum(bar.n * (bar.confidence - bar.accuracy) for bar in plain.bins)
     put(out, "gap", gap / plain.n if plain.n else None, plain.reason)

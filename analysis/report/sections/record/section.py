@@ -70,7 +70,7 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
     could &= truth >= 0
     n, correct = int(verdicts.scored.sum()), int((verdicts.correct == 1).sum())
     found = accuracy_bounds(correct, n, int(could.sum()) - n)
-    return {"not_scored": found.n_excluded} | pick(found, {"low": "low", "high": "high"})
+    return {"not_scored": found.n_excluded} | pick(found, "low high")
 
 
 def _record(run: RunData) -> Json:
