@@ -26,13 +26,14 @@ _QUESTION = "What would this person do?"
 
 
 def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> Iterator[Raw]:
-    part = files.need("actions")
+    part = files.find("details") or files.need("actions")
+    number = "idx" if part is files.find("details") else "dilemma_idx"
     open_rows: dict[str, dict[str, tuple[int, Mapping[str, Any]]]] = {}
-    for line, raw in _rows(part, tally):
+    for line, raw in _rows(part, number, tally):
         row = ImportRow(line, part.name)
-        key = str(raw.get("dilemma_idx") or "").strip()
+        key = str(raw.get(number) or "").strip()
         if not key:
-            row.fault("dilemma_idx", "value is missing", "dilemma_idx is missing.")
+            row.fault(number, "value is missing", f"{number} is missing.")
         action = row.one_of(raw, "action_type", _ACTIONS)
         for name in ("dilemma_situation", "action"):
             text_of(row, raw, name)
@@ -54,7 +55,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
             yield from _made(part, key, sides, tally)
 
 
-def _rows(part: SetFile, tally: Tally) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _rows(part: SetFile, number: str, tally: Tally) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The rows of a CSV, JSON Lines or Parquet file; situation numbers are text."""
     with part.open() as stream:
         is_json = stream.read(3).removeprefix(b"\xef\xbb\xbf")[:1] == b"{"
@@ -62,8 +63,8 @@ def _rows(part: SetFile, tally: Tally) -> Iterator[tuple[int, Mapping[str, Any]]
         yield from csv_rows(part, tally)
         return
     for line, raw in json_rows(part, tally):
-        number = raw.get("dilemma_idx")
-        yield line, raw | {"dilemma_idx": "" if number is None else str(number)}
+        value = raw.get(number)
+        yield line, raw | {number: "" if value is None else str(value)}
 
 
 def _made(
@@ -96,10 +97,13 @@ def _made(
 
 
 def _values(raw: Mapping[str, Any]) -> list[str]:
-    """The values that an action supports, from the file's list literal."""
-    found = raw.get("values_aggregated") or "[]"
-    listed = found if isinstance(found, list) else literal(str(found))
-    return [str(value)[:100] for value in listed][:50] if isinstance(listed, list) else []
+    """The values that an action supports, from the file's list literals."""
+    values: list[str] = []
+    for name in ("values_aggregated", "values_direct", "values_indirect"):
+        cell = raw.get(name) or "[]"
+        listed = cell if isinstance(cell, list) else literal(str(cell))
+        values += [str(value)[:100] for value in listed] if isinstance(listed, list) else []
+    return list(dict.fromkeys(values))[:50]
 
 
 DAILY_DILEMMAS = DataSet(
@@ -121,6 +125,12 @@ DAILY_DILEMMAS = DataSet(
             "actions",
             ("dilemma_idx", "dilemma_situation", "action_type", "action"),
             "a row for each action (dilemma_to_action_to_values_aggregated.csv)",
+            is_mark=True,
+        ),
+        Role(
+            "details",
+            ("idx", "dilemma_situation", "action_type", "action", "values_direct"),
+            "a row for each action (dilemmas_with_detail_by_action.csv)",
             is_mark=True,
         ),
     ),

@@ -202,6 +202,19 @@ def test_daily_dilemmas_pairs_the_two_actions_of_a_situation():
     assert keys(made("daily_dilemmas", topics="strangers")) == ["dilemma-1"]
 
 
+def test_daily_dilemmas_are_read_from_the_file_of_their_repository_too(tmp_path):
+    (tmp_path / "dilemmas_with_detail_by_action.csv").write_text(
+        "idx,dilemma_situation,action_type,action,values_direct,values_indirect,topic_group\n"
+        "55,A guest is late.,to_do,Begin to eat,\"['Calm']\",\"['Order', 'Calm']\",home\n"
+        "55,A guest is late.,not_to_do,Wait for the guest,\"['Respect']\",[],home\n"
+    )
+
+    (item,) = made("daily_dilemmas", tmp_path).items
+
+    assert item.values["metadata"] == {"to_do": ["Calm", "Order"], "not_to_do": ["Respect"]}
+    assert item.values["topic"] == "home"
+
+
 def test_an_action_that_appears_twice_is_refused(tmp_path):
     folder = changed("daily_dilemmas", tmp_path, "*.csv", lambda t: t.replace("not_to_do", "to_do"))
 
