@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 from annotation.content.comprehension import questions_of, set_questions, standard_questions
 from annotation.content.texts import TEXTS, placeholders, ready_practice, template_for
 from annotation.models import Annotation
+from annotation.seats.quotas import Quota, set_quotas
+from annotation.seats.ready_questions import READY, ready_question
 from studies.models import Study
 from studies.pages.settings_views import TRANSLATED
 from tests.browser.annotators import enter, make_everyday_study
@@ -48,6 +50,8 @@ def make_translated_study(language: str) -> Study:
             text = text.replace(f"[[{left}]]", "…")
         setattr(study, name, text)
     study.save()
+    asked = [ready_question(study, key) for key in READY]
+    set_quotas(study_id=study.pk, questions=asked, groups=[Quota(1)])
     set_questions(study_id=study.pk, questions=standard_questions(study))
     for line in ready_practice(study).read_text("utf-8").splitlines():
         item = json.loads(line)
@@ -97,6 +101,10 @@ def test_a_study_speaks_its_language_from_the_link_to_the_code(open_page, live_s
     for box in page.locator("main input[type=checkbox]").all():
         box.check()
     page.click("#consent-yes")
+    look(page, "about/")
+    for key in READY:
+        page.check(f"#attr_{key}-0")
+    page.click("#submit")
     look(page, "instructions/")
     page.click("#submit")
     for number, question in enumerate(questions_of(study), start=1):
