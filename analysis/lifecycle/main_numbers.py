@@ -62,7 +62,7 @@ def _made(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _found(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     human = report["human"]
     for label, side in (
-        ("Majority of annotators", "majority"),
+        ("Majority of people", "majority"),
         ("Single annotators", "individual"),
     ):
         yield from _side(label, _in_general(human[side]))

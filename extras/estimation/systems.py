@@ -21,7 +21,7 @@ from analysis.stats.systems.win_rates import Contests, corrected_win_rates, win_
 from extras.estimation.items import MIN_CONTESTS, SystemsOfItems
 
 PEOPLE, OWN = "people", "own"
-WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}
+WORDS = {PEOPLE: "Majority of people", OWN: "Own answers"}
 IN_SENTENCES = {PEOPLE: "the majority of annotators", OWN: "own answers"}
 
 

@@ -72,7 +72,7 @@ def possible_accuracy_table(report: ReportJson) -> Table:
     return table_of_entries(
         "possible_accuracy",
         "Accuracy against own answers, as a share of what is possible",
-        [("Majority of annotators", found["people"]), *named],
+        [("Majority of people", found["people"]), *named],
         [
             ("Items", "count", "items"),
             ("Accuracy", "percent", "accuracy.value"),

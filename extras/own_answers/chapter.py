@@ -148,7 +148,7 @@ def retest_share_table(report: ReportJson) -> Table:
         "retest_share",
         "Accuracy as a share of the ceiling",
         [
-            ("Majority of annotators", found["share_of_people"]),
+            ("Majority of people", found["share_of_people"]),
             *((run_name(entry, judges), entry) for entry in judges),
         ],
         [

@@ -191,7 +191,7 @@ def _number_of(found: EffectiveJudges) -> Json:
 
 def judges_table(report: ReportJson) -> Table:
     found = report["effective_judges"]
-    labels = {"by_truth": "Own answers of personas", "by_people": "Majority of annotators"}
+    labels = {"by_truth": "Own answers of personas", "by_people": "Majority of people"}
     return table_of_entries(
         "effective_judges",
         "Independent judges that these judges are worth",

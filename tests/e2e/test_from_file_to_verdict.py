@@ -259,7 +259,7 @@ def read_verdict(hand: Hand) -> None:
     hand.step = "Report"
     hand.link("Report")
     hand.button("Build report")
-    hand.sees("Majority of annotators: correct on 100.0 % of 30 items")
+    hand.sees("Majority of people: correct on 100.0 % of 30 items")
     hand.sees("demo-steady: correct on")
 
 

@@ -196,6 +196,22 @@ def test_classes_are_compared_with_the_right_label_and_say_what_is_missing(tmp_p
     assert "yes  recall and precision against right labels" in text
 
 
+def test_one_reason_for_all_judges_is_said_once_with_what_helps(tmp_path, told):
+    def rare(rng, signal):
+        return a_class(rng, signal) if rng.random() < 0.98 else "not clear"
+
+    path = table(tmp_path / "labels.csv", ["judge_1", "judge_2"], rare, items=60)
+
+    code, text = told(path)
+
+    said = " ".join(text.split())
+    assert code == 3
+    assert said.count("It is not settled whether") == 1
+    assert "any of the 2 judges could replace an annotator: the rarest label, “not clear”" in said
+    assert "leave these answers out: --missing 'not clear'" in said
+    assert "Labels still needed" not in said
+
+
 @pytest.mark.parametrize("level", ["nominal", "ordinal"])
 def test_right_labels_say_who_is_right_more_often(tmp_path, told, level):
     """Against an own computation: shares of right labels, or of items where one is nearer."""

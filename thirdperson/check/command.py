@@ -351,8 +351,10 @@ def _compare_alone(labels: LabelTable, comparison: "ChangeSince", options: Names
     else:
         from thirdperson.check.terminal import of_output
 
-        judges = listed(labels.raters(is_judge=True))
-        size = f"{options.name}: {len(labels.items):,} items with right labels, judge {judges}"
+        judges = labels.raters(is_judge=True)
+        many = "judge" if len(judges) == 1 else "judges"
+        size = f"{options.name}: {len(labels.items):,} items with right labels, "
+        size += f"{many} {listed(judges)}"
         verdict = ["", "No verdict and no report: nobody else labelled these items."]
         lines = [*of_output().head(size, reading), *verdict, *_lines(comparison)]
         sys.stdout.write("\n".join([*lines, ""]))

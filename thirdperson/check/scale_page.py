@@ -182,10 +182,22 @@ def _needed(one: ScaleVerdict) -> str:
     if one.trust is not Trust.INCONCLUSIVE:
         return ""
     if one.why == "no_pairs":
-        return f"Labels still needed: those of a second person for items that {one.judge} labelled."
+        return "Labels still needed: those of a second person for items that judges labelled."
+    if one.why == "rare_label" and one.labels_needed is None:
+        return ""  # The advice says what helps.
     if one.labels_needed is None:
         return "Labels still needed: more labels alone would not settle it."
     return f"Labels still needed: about {one.labels_needed:,}"
+
+
+def _statements(finding: ScaleFinding) -> Iterator[tuple[Trust, str, list[str]]]:
+    """Each verdict with what follows it; one for all judges if all share the reason."""
+    if not finding.common:
+        for one in finding.verdicts:
+            yield one.trust, one.sentence, _details(finding, one)
+        return
+    details = [text for one in finding.verdicts for text in _details(finding, one)]
+    yield finding.best.trust, finding.common, list(dict.fromkeys(details))
 
 
 def _details(finding: ScaleFinding, one: ScaleVerdict) -> list[str]:
@@ -204,11 +216,13 @@ def terminal_lines(
         )
 
     lines = terminal.head(_size(finding, name), reading)
-    for one in finding.verdicts:
-        first, *more = wrapped(f"{one.trust.value}: {one.sentence}")
-        lines += ["", terminal.trust(one.trust) + first.removeprefix(one.trust.value), *more]
-        for text in _details(finding, one):
+    for trust, sentence, details in _statements(finding):
+        first, *more = wrapped(f"{trust.value}: {sentence}")
+        lines += ["", terminal.trust(trust) + first.removeprefix(trust.value), *more]
+        for text in details:
             lines += wrapped(text)
+    if finding.advice:
+        lines += wrapped(f"What to do next: {finding.advice}")
     if chart := terminal.strip(chart_of(finding)):
         lines += ["", *chart[:-1]]
     for title, columns, rows in _tables(finding):
@@ -222,9 +236,11 @@ def markdown(
 ) -> str:
     """The verdicts, their tables, and what was read."""
     lines = ["**Simulated data.**", ""] if is_simulated else []
-    for one in finding.verdicts:
-        lines += [f"### {_MARKS[one.trust]} {one.trust.value}: {escaped(one.sentence)}", ""]
-        lines += [line for text in _details(finding, one) for line in (escaped(text), "")]
+    for trust, sentence, details in _statements(finding):
+        lines += [f"### {_MARKS[trust]} {trust.value}: {escaped(sentence)}", ""]
+        lines += [line for text in details for line in (escaped(text), "")]
+    if finding.advice:
+        lines += [f"What to do next: {escaped(finding.advice)}", ""]
     lines += [f"{escaped(_size(finding, name))}.", ""]
     for title, columns, rows in _tables(finding):
         if rows:

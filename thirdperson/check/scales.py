@@ -8,6 +8,7 @@ import math
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote as quoted
 from statistics import NormalDist, fmean
 from typing import Any
 
@@ -82,13 +83,16 @@ class TrivialJudge:
 class ScaleFinding:
     """The verdicts, the best judge first, and how people agree with each other.
 
-    `coefficients` have a name, a value and why there is none. `pairs` are two people, their items
-    and kappa. `against` says what the classes of a judge are compared with, `data` is a hash of all
-    labels.
+    `common` is said instead of the sentences of several judges that share the reason why nothing is
+    settled. `advice` is what to do then. `coefficients` have a name, a value and why there is none.
+    `pairs` are two people, their items and kappa. `against` says what the classes of a judge are
+    compared with, `data` is a hash of all labels.
     """
 
     scale: LabelScale
     verdicts: Sequence[ScaleVerdict]
+    common: str
+    advice: str
     references: Sequence[TrivialJudge]
     coefficients: Sequence[tuple[str, float | None, str]]
     pairs: Sequence[tuple[str, str, int, float | None]]
@@ -116,10 +120,12 @@ def scale_finding(labels: LabelTable, scale: LabelScale, options: Namespace) -> 
     return ScaleFinding(
         scale=scale,
         verdicts=verdicts,
+        common=_common(table, verdicts),
+        advice=_advice(table, verdicts),
         references=_references(table, first),
         coefficients=_coefficients(table, pairs),
         pairs=pairs,
-        against="the right label" if labels.gold else "the majority of people",
+        against=_against(labels),
         used=table.used(),
         caveats=_caveats(labels, scale, options.these_people, verdicts),
         items=len(table.items),
@@ -175,6 +181,37 @@ def _verdicts(table: ScaleTable, options: Namespace) -> list[ScaleVerdict]:
     return sorted(verdicts, key=rank)
 
 
+def _against(labels: LabelTable) -> str:
+    if labels.gold:
+        return "the right label"
+    is_one = len(labels.raters(is_judge=False)) == 1
+    return "the one person" if is_one else "the majority of people"
+
+
+# Reasons that lie in the labels of people, not in a judge.
+_OF_PEOPLE = frozenset({"rare_label", "clusters", "no_pairs"})
+
+
+def _common(table: ScaleTable, verdicts: Sequence[ScaleVerdict]) -> str:
+    """One sentence for all judges, if the same reason keeps all of them open."""
+    whys = {one.why for one in verdicts}
+    if len(verdicts) == 1 or len(whys) > 1 or not whys <= _OF_PEOPLE:
+        return ""
+    first = verdicts[0]
+    everybody = f"any of the {len(verdicts)} judges"
+    return _sentence(table, everybody, first.trust, first.why, first.found)
+
+
+def _advice(table: ScaleTable, verdicts: Sequence[ScaleVerdict]) -> str:
+    """What to do about a class that hardly anybody gave; labels of steps can only become more."""
+    if table.scale.is_graded or all(one.why != "rare_label" for one in verdicts):
+        return ""
+    return (
+        f"If “{table.rarest}” is no judgment, leave these answers out: --missing "
+        f"{quoted(table.rarest)}. Or count labels together, as one of two: --positive LABEL,LABEL."
+    )
+
+
 def _p(test: PooledReplacement) -> float | None:
     if test.raw.p is None or test.balanced.p is None:
         return None
@@ -210,7 +247,9 @@ def _verdict(
         else None,
         kappa=_mean_of(_with_people(table, choice)),
         classes=class_agreement(reference, choice, n_options=len(table.scale.names)),
-        labels_needed=0 if settled else _more(test, why, table.votes.n, among),
+        labels_needed=0
+        if settled
+        else _more(test, why, table.votes.n, among, is_graded=table.scale.is_graded),
         right=right,
         shift=None,
     )
@@ -301,12 +340,14 @@ def _lost_at_most(test: PooledReplacement) -> float:
     return max(end.high for end in ends if end)
 
 
-def _more(test: PooledReplacement, why: str, labels: int, among: int) -> int | None:
+def _more(
+    test: PooledReplacement, why: str, labels: int, among: int, *, is_graded: bool
+) -> int | None:
     """Labels still needed if the observed shares are true and everything grows together.
 
     A yes shares its level among the judges that Holm's method does not accept before.
     """
-    if why == "rare_label" and test.rarest:
+    if why == "rare_label" and test.rarest and is_graded:
         return math.ceil(labels * (FEWEST_OF_A_LABEL / test.rarest - 1))
     if why:
         return None

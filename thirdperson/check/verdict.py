@@ -99,7 +99,8 @@ class CheckFinding:
         people = counted_people(
             {"clusters": {"people": self.annotators}, "people_effective": self.people_effective}
         )
-        size = f"{name}: {self.items:,} items, {self.labels:,} labels by {people}, judge {judges}"
+        size = f"{name}: {self.items:,} items, {self.labels:,} labels by {people}, "
+        size += f"{'judge' if len(self.judges) == 1 else 'judges'} {judges}"
         lines = terminal.head(size, reading)
 
         def wrapped(text: str, mark: str = "") -> list[str]:
@@ -137,7 +138,8 @@ class CheckFinding:
         mark = {Trust.TRUSTED: "✅", Trust.NOT_TRUSTED: "❌", Trust.INCONCLUSIVE: "❔"}[self.trust]
         lines = [f"### {mark} {self.trust.value}: {escaped(self.sentence)}", ""]
         size = f"{self.items:,} items, {self.labels:,} labels by {self.annotators:,} people"
-        lines += [f"{escaped(name)}: {size}, judge {escaped(', '.join(self.judges))}.", ""]
+        judges = f"{'judge' if len(self.judges) == 1 else 'judges'} {', '.join(self.judges)}"
+        lines += [f"{escaped(name)}: {size}, {escaped(judges)}.", ""]
         if self.chart:
             lines += [f"| {self.chart.title} | points (95 % interval) |", "| --- | ---: |"]
             lines += [f"| {escaped(one.name)} | {one.words} |" for one in self.chart.lines] + [""]

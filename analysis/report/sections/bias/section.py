@@ -30,7 +30,7 @@ from analysis.stats.comparison.probes import own_preference
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
 
-GOLD = {"own": "Own answers", "people": "Majority of annotators"}
+GOLD = {"own": "Own answers", "people": "Majority of people"}
 
 
 def own_responses(study: ReportedStudy) -> Json:
