@@ -209,3 +209,5 @@ def test_the_commands_of_published_systems_exist_with_their_options(row):
     parsed = command.create_parser("manage.py", name).parse_args(words)
     if setting := getattr(parsed, "setting", None):
         assert setting in {each.name for each in PROTOCOLS}
+    if name == "report":  # --json alone is refused
+        assert parsed.sentences or not parsed.json

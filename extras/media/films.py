@@ -66,8 +66,10 @@ def read_film(data: bytes, kind: str) -> Film:
         kept = _copied(data, kind, av)
         with av.open(io.BytesIO(kept), "r") as container:
             (stream,) = container.streams.video
-            seconds = (container.duration or 0) / av.time_base
-            frames = tuple(_frames(container.decode(stream), seconds))
+            start, seconds = (
+                (value or 0) / av.time_base for value in (container.start_time, container.duration)
+            )
+            frames = tuple(_frames(container.decode(stream), start, seconds))
             has_sound = bool(container.streams.audio)
             width, height = stream.width, stream.height
     except (av.FFmpegError, ValueError, TypeError, LookupError, ArithmeticError) as error:
@@ -150,31 +152,31 @@ def _check_length(seconds: float) -> None:
         )
 
 
-def _frames(decoded: Iterator[Any], seconds: float) -> Iterator[Frame]:
+def _frames(decoded: Iterator[Any], start: float, seconds: float) -> Iterator[Frame]:
     """What is on the screen at each moment; a frame that stays for several comes once.
 
     The whole film is decoded, so that a damaged one is refused.
     """
-    moments = [(number + 0.5) / FRAMES * seconds for number in range(FRAMES)]
+    moments = [start + (number + 0.5) / FRAMES * seconds for number in range(FRAMES)]
     shown: Any = None
     for frame in decoded:
         if shown is not None and moments and frame.time > moments[0]:
-            yield _frame(shown)
+            yield _frame(shown, start)
             while moments and frame.time > moments[0]:
                 del moments[0]
         shown = frame
     if shown is not None and moments:
-        yield _frame(shown)
+        yield _frame(shown, start)
 
 
-def _frame(decoded: Any) -> Frame:
+def _frame(decoded: Any, start: float) -> Frame:
     picture: Image.Image = decoded.to_image()
     if decoded.rotation:
         picture = picture.rotate(decoded.rotation, expand=True)
     picture.thumbnail((_FRAME_SIDE, _FRAME_SIDE))
     out = io.BytesIO()
     picture.save(out, "JPEG", quality=_QUALITY)
-    return Frame(round(float(decoded.time), 2), out.getvalue(), *picture.size)
+    return Frame(round(float(decoded.time) - start, 2), out.getvalue(), *picture.size)
 
 
 def _cut() -> BadMedia:

@@ -22,9 +22,10 @@ def film(
     codec: str = "",
     sound: bool = False,
     pixels: str = "yuv420p",
+    start: float = 0,
     notes: dict[str, str] | None = None,
 ) -> bytes:
-    """A film that gets redder with time; with `sound`, a tone."""
+    """A film that gets redder with time, from the second `start`; with `sound`, a tone."""
     out = io.BytesIO()
     count = round(seconds * rate)
     with av.open(out, "w", format=kind) as container:
@@ -39,7 +40,7 @@ def film(
             frame = av.VideoFrame.from_ndarray(
                 np.full((size[1], size[0], 3), pixel, np.uint8), "rgb24"
             )
-            _add(container, pictures, frame, number, rate)
+            _add(container, pictures, frame, number + round(start * rate), rate)
         container.mux(pictures.encode())
         if tone is not None:
             _add_sound(container, tone, seconds)
