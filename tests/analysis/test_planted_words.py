@@ -14,7 +14,7 @@ from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+pytestmark = pytest.mark.django_db
 
 
 @stored_at_once()
