@@ -64,7 +64,7 @@ def test_a_batch_hands_in_nothing_before_the_yes(study, llm, engine, editor, que
     assert "about 330 tokens, $0.0030, within a day" in page  # half of the price
 
     with TestCase.captureOnCommitCallbacks(execute=True):
-        editor.post(after(campaign, "start"))
+        after(editor, campaign, "start")
     assert handed == [run.pk]
 
 
