@@ -217,20 +217,20 @@ def owners_of(studies: Sequence[Study]) -> dict[int, str]:
 
 def all_studies(*, search: str = "", state: str = "", people: str = "") -> QuerySet[Study]:
     """Studies by title, short name or owner, by state, and by whether people are simulated."""
-    found = Study.objects.order_by("-created_at", "-pk")
+    studies = Study.objects.order_by("-created_at", "-pk")
     if typed := search.strip():
         owned = Membership.objects.filter(
             role=Membership.Role.OWNER, user__username__icontains=typed
         )
         named = Q(title__icontains=typed) | Q(slug__icontains=typed)
-        found = found.filter(named | Q(pk__in=owned.values("study")))
+        studies = studies.filter(named | Q(pk__in=owned.values("study")))
     if state == ARCHIVED:
-        found = found.filter(archived_at__isnull=False)
+        studies = studies.filter(archived_at__isnull=False)
     elif state in Study.State.values:
-        found = found.filter(archived_at__isnull=True, state=state)
+        studies = studies.filter(archived_at__isnull=True, state=state)
     if people in PEOPLE:
-        found = found.filter(is_simulated=people == "simulated")
-    return found
+        studies = studies.filter(is_simulated=people == "simulated")
+    return studies
 
 
 PEOPLE = {"real": "real people", "simulated": "simulated people"}

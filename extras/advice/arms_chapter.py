@@ -69,7 +69,7 @@ def arms(study: ReportedStudy) -> Json:
     judged = [(run, _judge(study, given, run, stem, arm)) for run in study.data.runs]
     raters = [people, *(rater for run, rater in judged if run.run in given.runs)]
     entries = [_entry(rater, source["arms"], margin) for rater in raters]
-    tests = [each for _, tests in entries for each in tests]
+    tests = [test for _, tests in entries for test in tests]
     ps = holm([difference.p for _, difference in tests])
     adjusted, left = iter(ps), iter(left_by_holm(ps))
     for _, tests in entries:
@@ -97,7 +97,7 @@ def arms(study: ReportedStudy) -> Json:
     }
 
 
-def _people(study: ReportedStudy, given: Advised, stem: Ints, arm: Ints) -> _Rater:
+def _people(study: ReportedStudy, advised: Advised, stem: Ints, arm: Ints) -> _Rater:
     rows = study.data.answers
     choice, truth = rows.choice.astype(np.int64), study.truth[rows.item]
     beliefs = study.data.of(Beliefs)
@@ -111,18 +111,18 @@ def _people(study: ReportedStudy, given: Advised, stem: Ints, arm: Ints) -> _Rat
         ArmAnswers(
             answers.item, answers.arm, answers.right, answers.certainty, rows.rater, answers.codes
         ),
-        before=given.people.choice.astype(np.int64),
+        before=advised.people.choice.astype(np.int64),
         after=choice,
         truth=truth,
         arm=arm[rows.item],
-        favors=given.favors[rows.item].astype(np.int64),
+        favors=advised.favors[rows.item].astype(np.int64),
         belief=belief,
     )
 
 
-def _judge(study: ReportedStudy, given: Advised, run: RunData, stem: Ints, arm: Ints) -> _Rater:
+def _judge(study: ReportedStudy, advised: Advised, run: RunData, stem: Ints, arm: Ints) -> _Rater:
     """A run's answers after the text in its arm; its first answers are those without a text."""
-    before, rows = given.runs.get(run.run), run.judgments
+    before, rows = advised.runs.get(run.run), run.judgments
     choice, first = rows.choice.astype(np.int64), np.full(len(rows), MISSING)
     sure = np.full(len(rows), np.nan)
     if before is not None:
@@ -139,7 +139,7 @@ def _judge(study: ReportedStudy, given: Advised, run: RunData, stem: Ints, arm: 
         np.concatenate([sure, rows.certainty]),
     )
     truth = study.truth_for(run)[rows.item]
-    favors = given.favors[rows.item].astype(np.int64)
+    favors = advised.favors[rows.item].astype(np.int64)
     return _Rater(answers, first, choice, truth, arm[rows.item], favors)
 
 
@@ -326,9 +326,12 @@ def advisers_table(report: ReportJson) -> Table:
 def beliefs_table(report: ReportJson) -> Table:
     says = {"right": "Own answer right", "wrong": "Own answer wrong", "unknown": "Not known"}
     rows = [
-        (f"{says[name]}, {NAMES[each['arm']]}", {"gain": {"value": None, "ci": None}} | dict(each))
+        (
+            f"{says[name]}, {NAMES[entry['arm']]}",
+            {"gain": {"value": None, "ci": None}} | dict(entry),
+        )
         for name, entries in report["arms"]["people"]["beliefs"].items()
-        for each in entries
+        for entry in entries
     ]
     return table_of_entries(
         "arms_beliefs",

@@ -233,12 +233,12 @@ def _compare(
     return _entry(found) | {"accuracy": _accuracy(study, before, item, after)}
 
 
-def _entry(found: Persuasion) -> Json:
-    out: Json = {"n": found.n}
+def _entry(persuasion: Persuasion) -> Json:
+    out: Json = {"n": persuasion.n}
     for name in ("changed", "persuaded", "persuaded_sure", "persuaded_unsure", "dissuaded"):
-        out[name] = cell(getattr(found, name), "value", "count")
+        out[name] = cell(getattr(persuasion, name), "value", "count")
     for name in ("shift", "weight", "certainty"):
-        difference: GeneralDifference = getattr(found, name)
+        difference: GeneralDifference = getattr(persuasion, name)
         out[name] = {"n": difference.n} | tested(difference)
     return out
 

@@ -74,10 +74,10 @@ class FirstRound:
 
     def replies(self, item: Item, shown_first: str) -> Mapping[int, str]:
         """The reply of each run to the same prompt, without thoughts, by the run's id."""
-        found = Judgment.objects.filter(
+        judgments = Judgment.objects.filter(
             run__in=self.runs, item=item, shown_first=shown_first, state=Judgment.State.DONE
         )
-        replies = found.values_list("run", "raw_text")
+        replies = judgments.values_list("run", "raw_text")
         return {run: without_thoughts(text).strip() for run, text in replies}
 
     def own_reply(self, item: Item, shown_first: str) -> str:

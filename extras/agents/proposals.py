@@ -80,7 +80,7 @@ def propose(
             f"{MOST_OPEN} proposals wait for a decision. Somebody has to decide about them first."
         )
     turn_on(study, "agents", user=token.user)
-    found = Proposal.objects.create(
+    proposal = Proposal.objects.create(
         study=study,
         kind=kind,
         body=body,
@@ -88,8 +88,8 @@ def propose(
         token=token.name,
         proposed_by=token.user,
     )
-    record(study, "proposal by an agent", user=token.user, proposal=found.public_id, kind=kind)
-    return found
+    record(study, "proposal by an agent", user=token.user, proposal=proposal.public_id, kind=kind)
+    return proposal
 
 
 def cost_of(request: HttpRequest, proposal: Proposal) -> dict[str, Any] | None:

@@ -88,7 +88,7 @@ def agent_server(*, is_local: bool) -> AgentServer:
     # It would log the words of refusals, which can contain texts of a study.
     logging.getLogger("mcp").setLevel(logging.WARNING)
     address = AnyHttpUrl(settings.PUBLIC_BASE_URL)
-    found = AgentServer(
+    server = AgentServer(
         "thirdperson",
         title="Thirdperson",
         version=version(),
@@ -102,8 +102,8 @@ def agent_server(*, is_local: bool) -> AgentServer:
     for each in offered:
         only_reads = each not in tools.WRITING
         hints = ToolAnnotations(read_only_hint=only_reads, destructive_hint=False)
-        found.add_tool(in_thread(each), annotations=hints, structured_output=False)
-    return found
+        server.add_tool(in_thread(each), annotations=hints, structured_output=False)
+    return server
 
 
 def serve_http(*, host: str, port: int) -> None:

@@ -79,9 +79,9 @@ def _met(pairs: ArenaPairs) -> list[Json]:
     ]
 
 
-def ranking_table(found: ReportJson) -> Table:
-    sides = [("People", found["ranking"])]
-    sides += [(run_name(run, found["judges"]), run["ranking"]) for run in found["judges"]]
+def ranking_table(report: ReportJson) -> Table:
+    sides = [("People", report["ranking"])]
+    sides += [(run_name(run, report["judges"]), run["ranking"]) for run in report["judges"]]
     return table_of_entries(
         "arena_ranking",
         "Ranking of the systems",
@@ -106,11 +106,11 @@ def ranking_table(found: ReportJson) -> Table:
     )
 
 
-def agreement_table(found: ReportJson) -> Table:
+def agreement_table(report: ReportJson) -> Table:
     return table_of_entries(
         "arena_agreement",
         "Whether judges rank the systems as people do",
-        [(run_name(run, found["judges"]), run) for run in found["judges"]],
+        [(run_name(run, report["judges"]), run) for run in report["judges"]],
         [
             ("Pairs", "count", "n_both"),
             ("Estimate", "decimal", "kendall", "Kendall’s τ"),
@@ -123,22 +123,22 @@ def agreement_table(found: ReportJson) -> Table:
     )
 
 
-def draws_table(found: ReportJson) -> Table:
+def draws_table(report: ReportJson) -> Table:
     return table_of_entries(
         "arena_draws",
         "How many pairs any two systems have",
-        [(entry["first"], entry) for entry in found["met"]],
+        [(entry["first"], entry) for entry in report["met"]],
         [("Second", "text", "second"), ("Pairs", "count", "pairs")],
         first="First",
         is_record=True,
     )
 
 
-def costs_table(found: ReportJson) -> Table:
+def costs_table(report: ReportJson) -> Table:
     return table_of_entries(
         "arena_costs",
         "What each system wrote, and its cost",
-        [(entry["system"], entry) for entry in found["systems"]],
+        [(entry["system"], entry) for entry in report["systems"]],
         [
             ("Responses", "count", "written"),
             ("Not usable", "count", "failed"),
@@ -230,9 +230,9 @@ worst | count | Worst place that the run may have.
                 yield _same_top(run, number_of_run, found)
 
 
-def _first_places(found: ReportJson) -> Sentence:
+def _first_places(report: ReportJson) -> Sentence:
     """Which systems may be first, by the intervals."""
-    first = [(at, entry) for at, entry in enumerate(found["ranking"]) if entry["best"] == 1]
+    first = [(at, entry) for at, entry in enumerate(report["ranking"]) if entry["best"] == 1]
     if len(first) == 1:
         [(at, entry)] = first
         return Sentence(
@@ -240,7 +240,7 @@ def _first_places(found: ReportJson) -> Sentence:
             fill(
                 "People’s answers ({answers}) put {system} first, with a strength of {strength}: "
                 "its interval is above that of every other system.",
-                answers=shown(count(found["answers"]), "arena.answers"),
+                answers=shown(count(report["answers"]), "arena.answers"),
                 system=entry["system"],
                 strength=shown(decimal(entry["strength"]), f"arena.ranking.{at}.strength"),
             ),
@@ -250,21 +250,21 @@ def _first_places(found: ReportJson) -> Sentence:
         fill(
             "People’s answers ({answers}) cannot tell which system is first: {n} of {all} may be, "
             "by their intervals.",
-            answers=shown(count(found["answers"]), "arena.answers"),
+            answers=shown(count(report["answers"]), "arena.answers"),
             n=len(first),
-            all=len(found["ranking"]),
+            all=len(report["ranking"]),
         ),
     )
 
 
-def _same_top(run: ReportJson, at: int, found: ReportJson) -> Sentence:
+def _same_top(run: ReportJson, at: int, report: ReportJson) -> Sentence:
     return Sentence(
         "finding",
         fill(
             "On {n} pairs of the arena, the first places by {judge} and by the majority of people "
             "are the same in {share} of resamples.",
             n=shown(count(run["n_both"]), f"arena.judges.{at}.n_both"),
-            judge=run_name(run, found["judges"]),
+            judge=run_name(run, report["judges"]),
             share=shown(percent(run["same_top"]), f"arena.judges.{at}.same_top"),
         ),
     )

@@ -67,10 +67,10 @@ def rows_of_study(study: Study) -> list[Mapping[str, Any]]:
 
 def rows_of_arena(arena: Arena) -> Iterator[Mapping[str, Any]]:
     """Its questions, in the order of their keys, so that a file of them is always the same."""
-    for each in arena.questions.select_related("persona").order_by("key"):
-        persona = {key: value for key, value in raw_persona(each.persona).items() if value}
-        topic = {"topic": each.topic} if each.topic else {}
-        yield {"id": each.key, "persona": persona, "question": each.question, **topic}
+    for question in arena.questions.select_related("persona").order_by("key"):
+        persona = {key: value for key, value in raw_persona(question.persona).items() if value}
+        topic = {"topic": question.topic} if question.topic else {}
+        yield {"id": question.key, "persona": persona, "question": question.question, **topic}
 
 
 @transaction.atomic

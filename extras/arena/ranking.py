@@ -86,8 +86,8 @@ def _places(own: Estimate, others: Sequence[Estimate]) -> tuple[int | None, int 
     intervals = [other.interval for other in others]
     if own.interval is None or not all(intervals):
         return None, None
-    above = sum(each is not None and each.low > own.interval.high for each in intervals)
-    below = sum(each is not None and each.high < own.interval.low for each in intervals)
+    above = sum(interval is not None and interval.low > own.interval.high for interval in intervals)
+    below = sum(interval is not None and interval.high < own.interval.low for interval in intervals)
     return 1 + above, len(others) - below
 
 

@@ -175,13 +175,18 @@ def _steps(certainty: Floats, correct: Ints) -> list[Json]:
     return found
 
 
-def _trusted(found: TrustedCoverage, why: str | None) -> Json:
-    out: Json = {"error": found.max_error, "n": found.n}
-    put(out, "p_max", number(found.p), why or found.reason)
-    put(out, "observed", None if found.observed is None else found.observed.n, why or "none_reach")
+def _trusted(trusted_coverage: TrustedCoverage, why: str | None) -> Json:
+    out: Json = {"error": trusted_coverage.max_error, "n": trusted_coverage.n}
+    put(out, "p_max", number(trusted_coverage.p), why or trusted_coverage.reason)
+    put(
+        out,
+        "observed",
+        None if trusted_coverage.observed is None else trusted_coverage.observed.n,
+        why or "none_reach",
+    )
     out["tested"] = [
         {"threshold": step.threshold, "n": step.n, "errors": step.errors, "p_max": step.p}
-        for step in found.tested
+        for step in trusted_coverage.tested
     ]
     return out
 

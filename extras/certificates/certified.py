@@ -392,7 +392,7 @@ right_at_75 | share | Accuracy of the most certain three quarters.
 """
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {"judges": [{"signals": found} if found else {} for found in signals(study)]}
+        return {"judges": [{"signals": signal} if signal else {} for signal in signals(study)]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield signal_table(report)

@@ -253,7 +253,7 @@ def _anchors(data: Dataset, drawn: Ints, seed: int, most: int) -> list[int]:
 
 
 def _content(
-    study: Study, data: Dataset, run: RunData, wish: CertificateWish, found: CertifiedThreshold
+    study: Study, data: Dataset, run: RunData, wish: CertificateWish, threshold: CertifiedThreshold
 ) -> dict[str, Any]:
     runs = runs_behind(study, run)
     return {
@@ -270,14 +270,14 @@ def _content(
         "error": wish.error,
         "confidence": wish.confidence,
         "among": wish.among,
-        "threshold": found.threshold,
-        "coverage": found.coverage,
+        "threshold": threshold.threshold,
+        "coverage": threshold.coverage,
         "accepted": {
-            "n": found.accepted.n,
-            "errors": found.accepted.n - found.accepted.correct,
+            "n": threshold.accepted.n,
+            "errors": threshold.accepted.n - threshold.accepted.correct,
         },
-        "tested": [vars(step) for step in found.tested],
-        "n": found.n,
+        "tested": [vars(step) for step in threshold.tested],
+        "n": threshold.n,
         "by": wish.by,
         "redraw": wish.redraw,
         "domain": domain_of(data),
@@ -349,21 +349,25 @@ def percent(share: float) -> str:
 
 
 def _refusal(
-    found: CertifiedThreshold, wish: CertificateWish, needed: int | None, label: str, labelled: int
+    threshold: CertifiedThreshold,
+    wish: CertificateWish,
+    needed: int | None,
+    label: str,
+    labelled: int,
 ) -> str:
     wanted = (
         f"that at most {percent(wish.error)} of its accepted answers are wrong, "
         f"{_COUNTS[wish.by]}, with {percent(wish.confidence)} confidence"
     )
-    if not found.n:
+    if not threshold.n:
         return (
             f"Nothing is certified. No item has an answer of {wish.judge}, the signal “{label}” "
             f"and a label ({_TARGETS[wish.target]})."
         )
     tested = (
-        f"At threshold {found.tested[0].threshold:.0f}, {found.tested[0].errors} of "
-        f"{found.tested[0].n} accepted answers were wrong"
-        if found.tested
+        f"At threshold {threshold.tested[0].threshold:.0f}, {threshold.tested[0].errors} of "
+        f"{threshold.tested[0].n} accepted answers were wrong"
+        if threshold.tested
         else "No threshold accepts 30 of them"
     )
     fewest = fewest_items(wish.error, wish.delta / wish.among)
@@ -376,7 +380,7 @@ def _refusal(
         "observed."
     )
     return (
-        f"Nothing is certified: {found.n:,} items with a persona and a question of their own, "
+        f"Nothing is certified: {threshold.n:,} items with a persona and a question of their own, "
         f"drawn from {labelled:,} labelled ones, do not show {wanted}. {tested}, and even "
         f"without errors, {fewest} accepted answers are needed. {more}{_redrawn(wish.redraw)}"
     )

@@ -25,28 +25,28 @@ def certificates(study: ReportedStudy) -> Json:
     return {"certificates": {"computed": given.computed, "entries": entries}}
 
 
-def _entry(found: CertificateFacts) -> Json:
+def _entry(facts: CertificateFacts) -> Json:
     out: Json = {
-        "state": REFUSED if found.threshold is None else CERTIFIED,
-        "signal": found.signal,
-        "target": found.target,
-        "error": found.error,
-        "confidence": found.confidence,
-        "among": found.among,
-        "counted_by": found.by,
-        "date": found.made_on,
-        "n": found.n,
-        "same_items": found.is_current,
-        "passport": found.passport,
+        "state": REFUSED if facts.threshold is None else CERTIFIED,
+        "signal": facts.signal,
+        "target": facts.target,
+        "error": facts.error,
+        "confidence": facts.confidence,
+        "among": facts.among,
+        "counted_by": facts.by,
+        "date": facts.made_on,
+        "n": facts.n,
+        "same_items": facts.is_current,
+        "passport": facts.passport,
     }
-    put(out, "threshold", found.threshold, "not_certified")
-    put(out, "coverage", found.coverage, "not_certified")
-    is_refused = found.threshold is None
-    put(out, "needed", found.needed, "no_number_is_enough" if is_refused else "is_certified")
+    put(out, "threshold", facts.threshold, "not_certified")
+    put(out, "coverage", facts.coverage, "not_certified")
+    is_refused = facts.threshold is None
+    put(out, "needed", facts.needed, "no_number_is_enough" if is_refused else "is_certified")
     unlabelled = "not_certified" if is_refused else "not_labelled"
-    put(out, "labelled", found.labelled, unlabelled)
-    put(out, "items", found.items, unlabelled)
-    share = found.labelled / found.items if found.labelled is not None and found.items else None
+    put(out, "labelled", facts.labelled, unlabelled)
+    put(out, "items", facts.items, unlabelled)
+    share = facts.labelled / facts.items if facts.labelled is not None and facts.items else None
     put(out, "labelled_share", share, unlabelled)
     return out
 

@@ -234,8 +234,8 @@ def label(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @login_required
 def labels(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Send the labels as CSV."""
-    found = division_of(_labelled(_certified(request, slug, public_id)))
-    rows = (row.values() for row in found.rows())
+    division = division_of(_labelled(_certified(request, slug, public_id)))
+    rows = (row.values() for row in division.rows())
     return csv_response(f"{slug}-labels", COLUMNS, rows)
 
 

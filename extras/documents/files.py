@@ -21,10 +21,10 @@ class PictureFiles(AddedFiles):
     help = "also draw the figures as SVG and PNG"
     step = "Drawing the figures as files."
 
-    def write(self, made: MadeReport, folder: Path) -> None:
+    def write(self, report: MadeReport, folder: Path) -> None:
         from extras.documents.pictures import write_pictures
 
-        write_pictures(made.figures.values(), folder / "figures")
+        write_pictures(report.figures.values(), folder / "figures")
 
     def words(self, folder: Path) -> str:
         return f"{len([*(folder / 'figures').glob('*.svg')])} plots as SVG and PNG"

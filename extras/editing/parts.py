@@ -50,17 +50,17 @@ def _plan(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> dict[s
     Criteria are sorted, because databases keep keys in different orders.
     """
     rows = [
-        {"key": each.key, "label": each.label, "options": dict(each.options)}
-        | ({"sentence": each.sentence} if each.sentence else {})
-        for each in questions
+        {"key": question.key, "label": question.label, "options": dict(question.options)}
+        | ({"sentence": question.sentence} if question.sentence else {})
+        for question in questions
     ]
     plan: dict[str, Any] = {"question": rows} if rows else {}
-    own = [each for each in groups if each.criteria]
+    own = [group for group in groups if group.criteria]
     if own:
         plan["group"] = [
             {"target": each.target, **dict(sorted(each.criteria.items()))} for each in own
         ]
-    if others := [each for each in groups if not each.criteria]:
+    if others := [group for group in groups if not group.criteria]:
         plan["everyone_else"] = {"target": others[0].target}
     return plan
 
@@ -232,8 +232,8 @@ class WordingsFile:
 
     def write(self, study: Study) -> dict[str, str]:
         rows, files, taken = [], {}, set[str]()
-        found = PromptTemplate.objects.filter(study=study)
-        for wording in sorted(found, key=lambda each: (each.name, each.version)):
+        wordings = PromptTemplate.objects.filter(study=study)
+        for wording in sorted(wordings, key=lambda each: (each.name, each.version)):
             path = _path(wording, taken)
             row = {
                 "name": wording.name,
@@ -268,10 +268,10 @@ class WordingsFile:
             if any(getattr(wording, name) != row[name] for name in _CONTENT):
                 _refuse_used(wording, file)
                 problems = checked_texts(study, row["setting"], *(row[name] for name in _TEXTS))
-                for found in problems.values():
-                    if found.problems:
+                for problem in problems.values():
+                    if problem.problems:
                         where = f"{file}, “{row['name']}”"
-                        raise StudyError(f"{where}: {' '.join(found.problems)}")
+                        raise StudyError(f"{where}: {' '.join(problem.problems)}")
             for name, value in row.items():
                 setattr(wording, name, value)
             wording.sha256 = digest([row["setting"], *(row[n] for n in _TEXTS), row["exact_texts"]])

@@ -89,7 +89,7 @@ def write_settings(study: Study, parts: Mapping[str, str]) -> dict[str, str]:
     settings = {name: getattr(study, name) for name in _OWN_SETTINGS}
     settings |= read_added(study) | {name: getattr(study, name) for name in _ONCE}
     # Databases keep the keys of an object in different orders.
-    settings["criteria"] = [dict(sorted(each.items())) for each in study.criteria]
+    settings["criteria"] = [dict(sorted(criterion.items())) for criterion in study.criteria]
     sets = FeatureSet.objects.filter(study=study)
     content = {
         "format": FORMAT,
@@ -243,8 +243,8 @@ def _lacking(study: Study, file: str, there: dict[str, str]) -> StudyError:
 def _withheld(items: File) -> dict[str, str] | None:
     """The hashes of items with withheld texts, by id; None if the file has texts."""
     hashes = {}
-    for found in read_json_lines(items):
-        row = None if isinstance(found, BadLine) else found[1]
+    for line in read_json_lines(items):
+        row = None if isinstance(line, BadLine) else line[1]
         if not isinstance(row, dict) or "content_hash" not in row or "responses" in row:
             return None
         hashes[str(row.get("id"))] = str(row["content_hash"])

@@ -181,9 +181,9 @@ def _calibrated(found: CalibratedMean) -> Json:
     return out
 
 
-def _named(found: ReportJson) -> Iterator[tuple[str, ReportJson]]:
-    for entry in found["judges"]:
-        name = run_name(entry, found["judges"])
+def _named(report: ReportJson) -> Iterator[tuple[str, ReportJson]]:
+    for entry in report["judges"]:
+        name = run_name(entry, report["judges"])
         for each in entry["estimates"]:
             yield name, {**each, "of": what(each)}
 
@@ -195,7 +195,7 @@ def what(entry: ReportJson) -> str:
     return f"Agrees with {WORDS[entry['against']]}"
 
 
-def estimates_table(found: ReportJson) -> Table:
+def estimates_table(report: ReportJson) -> Table:
     how = {
         SAMPLE: "The items with answers count as a random sample of all judged items.",
         BY_TOPIC: "The items for annotators were drawn topic by topic and are weighted so.",
@@ -207,7 +207,7 @@ def estimates_table(found: ReportJson) -> Table:
     return table_of_entries(
         "estimates",
         "Shares of all judged items, with and without the judge",
-        list(_named(found)),
+        list(_named(report)),
         [
             ("Share", "text", "of"),
             ("all", "count", "items", "Items"),
@@ -219,7 +219,7 @@ def estimates_table(found: ReportJson) -> Table:
             ("Weight", "decimal", "weight", "With the judge (PPI++)"),
             ("Answers saved", "number", "saved"),
         ],
-        f"{how[found['drawn']]} A tie or an undecided majority counts half. The judge’s answers "
+        f"{how[report['drawn']]} A tie or an undecided majority counts half. The judge’s answers "
         "to all items make the estimate more precise and cannot bias it: their weight is 0 if "
         "they do not predict people’s. Answers saved: how many more answered items would give "
         "an equally narrow interval without the judge. Intervals are for items, people, "
@@ -228,11 +228,11 @@ def estimates_table(found: ReportJson) -> Table:
     )
 
 
-def calibrated_table(found: ReportJson) -> Table:
+def calibrated_table(report: ReportJson) -> Table:
     return table_of_entries(
         "estimates_calibrated",
         "The same shares by the calibrated judge",
-        list(_named(found)),
+        list(_named(report)),
         [
             ("Share", "text", "of"),
             ("Estimate", "percent", "calibrated.value"),
@@ -332,17 +332,17 @@ oracle_share | share | Share of the variance that comes from calibrating.
         yield Sentence("finding", say(form, **slots))
 
 
-def _best(found: ReportJson) -> tuple[int, int] | None:
+def _best(report: ReportJson) -> tuple[int, int] | None:
     """The estimate in the finding: people's before own answers, most saved first."""
     places = [
         (judge, place)
-        for judge, entry in enumerate(found["judges"])
+        for judge, entry in enumerate(report["judges"])
         for place, each in enumerate(entry["estimates"])
         if each["saved"] is not None
     ]
 
     def rank(at: tuple[int, int]) -> tuple[bool, bool, float]:
-        each = found["judges"][at[0]]["estimates"][at[1]]
+        each = report["judges"][at[0]]["estimates"][at[1]]
         return each["against"] == PEOPLE, each["what"] == "agreement", each["saved"]
 
     return max(places, key=rank, default=None)

@@ -108,13 +108,13 @@ def judged_items(study: Study, run_key: str) -> JudgedItems:
     """Read the certainty of one run and nothing else."""
     truths = dict(Item.objects.filter(study=study).values_list("key", "first_person"))
     readings: dict[str, list[tuple[str, int | None]]] = defaultdict(list)
-    found = Judgment.objects.filter(
+    judgments = Judgment.objects.filter(
         run__study=study,
         run__key=run_key,
         item__split=Item.Split.MAIN,
         state=Judgment.State.DONE,
     )
-    for key, choice, certainty in found.values_list("item__key", "choice", "certainty"):
+    for key, choice, certainty in judgments.values_list("item__key", "choice", "certainty"):
         readings[key].append((choice, certainty))
     keys = sorted(truths)
     stated, correct = np.full(len(keys), np.nan), np.full(len(keys), -1)

@@ -115,18 +115,18 @@ def _against(
     return out | {"systems": rates, "ranking": agreement}
 
 
-def _estimate(key: str, found: Estimate) -> Json:
+def _estimate(key: str, estimate: Estimate) -> Json:
     out: Json = {}
-    put_estimate(out, key, found)
+    put_estimate(out, key, estimate)
     return out
 
 
-def _named(found: ReportJson) -> list[tuple[str, ReportJson]]:
-    return [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
+def _named(report: ReportJson) -> list[tuple[str, ReportJson]]:
+    return [(run_name(entry, report["judges"]), entry) for entry in report["judges"]]
 
 
-def rates_table(found: ReportJson) -> Table:
-    sides = [(WORDS[key], found[key]) for key in (PEOPLE, OWN)] + _named(found)
+def rates_table(report: ReportJson) -> Table:
+    sides = [(WORDS[key], report[key]) for key in (PEOPLE, OWN)] + _named(report)
     return table_of_entries(
         "system_rates",
         "Win rates and strengths of systems",
@@ -150,9 +150,9 @@ def rates_table(found: ReportJson) -> Table:
     )
 
 
-def corrected_table(found: ReportJson) -> Table:
+def corrected_table(report: ReportJson) -> Table:
     rows = []
-    for who, judge in _named(found):
+    for who, judge in _named(report):
         against = judge["against"]
         for place, entry in enumerate(judge["systems"]):
             corrected = {key: against[key]["systems"][place] for key in (PEOPLE, OWN)}
@@ -189,10 +189,10 @@ def corrected_table(found: ReportJson) -> Table:
     )
 
 
-def rankings_table(found: ReportJson) -> Table:
+def rankings_table(report: ReportJson) -> Table:
     rows = [
         (who, {**judge["against"][key], "whose": WORDS[key], **_tops(judge["against"][key])})
-        for who, judge in _named(found)
+        for who, judge in _named(report)
         for key in (PEOPLE, OWN)
         if judge["against"][key]["n_both"]
     ]
@@ -221,10 +221,10 @@ def rankings_table(found: ReportJson) -> Table:
     )
 
 
-def accepted_table(found: ReportJson) -> Table:
+def accepted_table(report: ReportJson) -> Table:
     """Each judge's win rates and rankings above its certified threshold."""
     rows = []
-    for who, judge in _named(found):
+    for who, judge in _named(report):
         if "accepted" not in judge:
             continue
         accepted = judge["accepted"]
@@ -234,7 +234,7 @@ def accepted_table(found: ReportJson) -> Table:
                 "threshold": accepted["threshold"],
                 "all": judge["systems"][place],
                 "people": against["systems"][place],
-                "others": _rank_of(found[PEOPLE]["systems"], place),
+                "others": _rank_of(report[PEOPLE]["systems"], place),
             }
             rows.append((who, entry | more))
     return table_of_entries(

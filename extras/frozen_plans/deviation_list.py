@@ -51,17 +51,17 @@ def listed_deviations(study: Study) -> tuple[FrozenPlan | None, list[ListedDevia
     }
 
     def listed(each: Deviation) -> ListedDeviation:
-        found = computed.get((each.key, each.done), {})
-        why_not = each.why_not or found.get("effect_reason") or ""
-        if not why_not and not found.get("effect"):
+        deviations = computed.get((each.key, each.done), {})
+        why_not = each.why_not or deviations.get("effect_reason") or ""
+        if not why_not and not deviations.get("effect"):
             why_not = _NO_REPORT
         reason = reasons.get(each.key, "")
-        return ListedDeviation(each, reason, found.get("effect") or (), why_not)
+        return ListedDeviation(each, reason, deviations.get("effect") or (), why_not)
 
-    found = deviations_of(study, plan)
+    deviations = deviations_of(study, plan)
     if newest is not None:
-        found += _not_computed(newest, plan)
-    return plan, [listed(each) for each in found]
+        deviations += _not_computed(newest, plan)
+    return plan, [listed(each) for each in deviations]
 
 
 def _not_computed(report: Report, plan: FrozenPlan) -> Iterator[Deviation]:
@@ -179,7 +179,11 @@ def effects_of_deviations(slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
 
     study = Study.objects.get(slug=slug)
     plan = read_plan(study)
-    found = [] if plan is None else [each for each in deviations_of(study, plan) if each.undone]
+    found = (
+        []
+        if plan is None
+        else [deviation for deviation in deviations_of(study, plan) if deviation.undone]
+    )
     if plan is None or not found:
         return []
 

@@ -72,9 +72,9 @@ def deviations_of(study: Study, plan: FrozenPlan) -> list[Deviation]:
 def _exclusions(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
     people = Annotator.objects.filter(study=study).exclude(excluded_at=None)
     rows = [
-        (each.pk, each.exclusion_reason, each.excluded_at)
-        for each in people.order_by("excluded_at")
-        if each.excluded_at is not None
+        (person.pk, person.exclusion_reason, person.excluded_at)
+        for person in people.order_by("excluded_at")
+        if person.excluded_at is not None
     ]
     if not rows:
         return
@@ -257,14 +257,14 @@ def _views(study: Study) -> Iterator[Deviation]:
     built = Report.objects.filter(study=study, state=Report.State.DONE).exclude(view={})
     views = list(built.order_by("number").select_related("requested_by"))
     if views:
-        named = (f"v{each.number} {each.view.get('name', '')}".strip() for each in views)
+        named = (f"v{view.number} {view.view.get('name', '')}".strip() for view in views)
         yield Deviation(
             "views",
             "Analyses",
             "The study’s own report",
             f"{len(views):,} other {'view' if len(views) == 1 else 'views'}: {'; '.join(named)}",
-            _days([each.created_at for each in views]),
-            _names(each.requested_by.get_username() if each.requested_by else "" for each in views),
+            _days([view.created_at for view in views]),
+            _names(view.requested_by.get_username() if view.requested_by else "" for view in views),
             why_not="each of them shows its results next to those of the study’s own report",
         )
 
@@ -319,7 +319,7 @@ def _when(log: QuerySet[StudyLog]) -> tuple[str, str]:
 
 
 def _days(moments: list[datetime]) -> str:
-    return ", ".join(dict.fromkeys(f"{each:%Y-%m-%d}" for each in moments))
+    return ", ".join(dict.fromkeys(f"{moment:%Y-%m-%d}" for moment in moments))
 
 
 def _names(users: Any) -> str:

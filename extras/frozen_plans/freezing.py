@@ -143,10 +143,10 @@ def _sealed(study: Study, judge: Mapping[str, str]) -> dict[str, str]:
     """A planned run with the version and hash of its wording. Raises `BadParameters`."""
     if "wording" not in judge:
         return dict(judge)
-    found = wording_of(study, judge["wording"])
-    if found is None:
+    wording = wording_of(study, judge["wording"])
+    if wording is None:
         raise BadParameters(f"The study has no wording “{judge['wording']}”. Use NAME@VERSION.")
-    reference, sha256 = found
+    reference, sha256 = wording
     return {**judge, "wording": reference, "wording_sha256": sha256}
 
 

@@ -83,10 +83,10 @@ def framings() -> list[str]:
 def wording_of(study: Study, name: str) -> tuple[str, str] | None:
     """Reference and hash of a wording of the study, named as name or name@version."""
     stem, _, version = name.partition("@")
-    found = PromptTemplate.objects.filter(study=study, name=stem)
+    wordings = PromptTemplate.objects.filter(study=study, name=stem)
     if version:
-        found = found.filter(version=int(version) if version.isdecimal() else 0)
-    newest = found.order_by("version").last()
+        wordings = wordings.filter(version=int(version) if version.isdecimal() else 0)
+    newest = wordings.order_by("version").last()
     return None if newest is None else (newest.reference, newest.sha256)
 
 

@@ -177,10 +177,10 @@ def _when_excluded(exclusions: Sequence[Exclusion]) -> Json:
     """The days of exclusions, who made them, and how many came after a first report."""
     if not exclusions:
         return {}
-    late = sum(each.after_report for each in exclusions)
+    late = sum(exclusion.after_report for exclusion in exclusions)
     return {
-        "on": ", ".join(sorted({each.on for each in exclusions})),
-        "by": ", ".join(sorted({each.by for each in exclusions} - {""})),
+        "on": ", ".join(sorted({exclusion.on for exclusion in exclusions})),
+        "by": ", ".join(sorted({exclusion.by for exclusion in exclusions} - {""})),
         "after_first_report": late,
     }
 

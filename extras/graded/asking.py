@@ -80,7 +80,10 @@ def asked_in(study: Study) -> GradesAsked:
     if found is None:
         return _NOTHING
     strength, scale, criteria, reason = found
-    named = tuple((each["key"], each["name"], each["description"]) for each in study.criteria)
+    named = tuple(
+        (criterion["key"], criterion["name"], criterion["description"])
+        for criterion in study.criteria
+    )
     return GradesAsked(strength, scale, named if criteria else (), reason)
 
 
@@ -236,9 +239,9 @@ class GradesForm:
         return kept
 
     def is_stored(self, answer: Annotation) -> bool:
-        found = grades_of(answer)
+        grades = grades_of(answer)
         values = self._values(answer.assignment)
-        return found is not None and all(getattr(found, name) == values[name] for name in values)
+        return grades is not None and all(getattr(grades, name) == values[name] for name in values)
 
     def store(self, answer: Annotation) -> None:
         Grades.objects.create(

@@ -68,32 +68,32 @@ def grades_table(report: ReportJson) -> Table:
     )
 
 
-def _agreements(found: ReportJson) -> Iterator[tuple[str, Json]]:
+def _agreements(report: ReportJson) -> Iterator[tuple[str, Json]]:
     none = {"icc": None, "icc_mean": None}
-    if "strength" in found:
+    if "strength" in report:
         yield (
             "Strength of the preference",
-            none | {"level": "ordinal"} | dict(found["strength"]["people"]),
+            none | {"level": "ordinal"} | dict(report["strength"]["people"]),
         )
-    if "scores" in found:
-        words = f"Scores, 1 to {found['scores']['scale']}"
-        yield words, {"level": "interval"} | dict(found["scores"]["people"])
-    for each in found["criteria"]["people"] if "criteria" in found else ():
+    if "scores" in report:
+        words = f"Scores, 1 to {report['scores']['scale']}"
+        yield words, {"level": "interval"} | dict(report["scores"]["people"])
+    for each in report["criteria"]["people"] if "criteria" in report else ():
         yield f"Criterion: {each['criterion']}", none | {"level": "nominal"} | dict(each)
 
 
-def _judged(found: ReportJson) -> Iterator[tuple[str, Json]]:
+def _judged(report: ReportJson) -> Iterator[tuple[str, Json]]:
     """Every judge that graded, with what it has in common with people."""
     nothing: Json = {
         "kappa": None,
         "rank": {"value": None, "ci": None},
         "level": {"value": None, "ci": None, "p_holm": None},
     }
-    for each in found["strength"]["judges"] if "strength" in found else ():
-        yield f"{run_name(each, found['strength']['judges'])}: strength", nothing | dict(each)
-    for each in found["scores"]["judges"] if "scores" in found else ():
+    for each in report["strength"]["judges"] if "strength" in report else ():
+        yield f"{run_name(each, report['strength']['judges'])}: strength", nothing | dict(each)
+    for each in report["scores"]["judges"] if "scores" in report else ():
         own = {"rank": each["margin"], "level": each["level"]}
-        yield f"{run_name(each, found['scores']['judges'])}: scores", dict(each) | own
+        yield f"{run_name(each, report['scores']['judges'])}: scores", dict(each) | own
 
 
 def judges_table(report: ReportJson) -> Table:

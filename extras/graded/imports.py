@@ -84,15 +84,15 @@ def import_grades(
 
 def _answers(study: Study) -> dict[tuple[str, str], Annotation]:
     """The imported answers of a study by rater and item."""
-    found = Annotation.objects.filter(
+    annotations = Annotation.objects.filter(
         assignment__annotator__study=study, standing=Annotation.Standing.IMPORTED
     )
-    rows = found.select_related("assignment__annotator", "assignment__item").only(
+    rows = annotations.select_related("assignment__annotator", "assignment__item").only(
         "choice", "revision", "assignment__annotator__pseudonym", "assignment__item__key"
     )
     return {
-        (each.assignment.annotator.pseudonym, each.assignment.item.key): each
-        for each in rows.iterator(chunk_size=_AT_ONCE)
+        (row.assignment.annotator.pseudonym, row.assignment.item.key): row
+        for row in rows.iterator(chunk_size=_AT_ONCE)
     }
 
 

@@ -45,8 +45,8 @@ def graded(study: ReportedStudy) -> Json:
     return {"graded": {name: value for name, value in out.items() if value is not None}}
 
 
-def _strength(study: ReportedStudy, given: GradedAnswers) -> Json:
-    answers, people, n = study.data.answers, given.people, len(study.data.items)
+def _strength(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
+    answers, people, n = study.data.answers, graded_answers.people, len(study.data.items)
     choice = answers.choice.astype(np.int64)
     mine = signed(choice, people.strength)
     sharing = study.shared.answers
@@ -67,7 +67,7 @@ def _strength(study: ReportedStudy, given: GradedAnswers) -> Json:
     of_people = means(answers.item, mine, n)
     judges = []
     for run in study.data.runs:
-        rows = given.runs.get(run.run)
+        rows = graded_answers.runs.get(run.run)
         if rows is None or np.isnan(rows.strength).all():
             continue
         own = signed(run.judgments.choice.astype(np.int64), rows.strength)
@@ -77,7 +77,7 @@ def _strength(study: ReportedStudy, given: GradedAnswers) -> Json:
         put(found, "kappa", number(kappa.value), kappa.reason)
         found["rank"] = estimate(general_spearman(of_people, of_judge, study.shared.items))
         judges.append(identity(run) | found)
-    return {"people": entry, "judges": judges, "by_strength": by_strength(study, given)}
+    return {"people": entry, "judges": judges, "by_strength": by_strength(study, graded_answers)}
 
 
 def _alpha(study: ReportedStudy, counts: Ints, metric: Any, values: FloatArray) -> Json:
@@ -92,9 +92,9 @@ def _n_both(one: FloatArray, other: FloatArray) -> int:
     return int((~np.isnan(one) & ~np.isnan(other)).sum())
 
 
-def _scores(study: ReportedStudy, given: GradedAnswers) -> Json:
-    answers, scores, n = study.data.answers, given.people.scores, len(study.data.items)
-    scale = np.arange(1.0, given.scale + 1)
+def _scores(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
+    answers, scores, n = study.data.answers, graded_answers.people.scores, len(study.data.items)
+    scale = np.arange(1.0, graded_answers.scale + 1)
     # Each response of each item is a target of its own.
     rated = RatedRows(
         np.concatenate([2 * answers.item, 2 * answers.item + 1]),
@@ -119,15 +119,17 @@ def _scores(study: ReportedStudy, given: GradedAnswers) -> Json:
     of_people = means(rated.target, rated.score, 2 * n)
     judges = []
     for run in study.data.runs:
-        rows = given.runs.get(run.run)
+        rows = graded_answers.runs.get(run.run)
         if rows is not None and not np.isnan(rows.scores).all():
             judges.append(
                 identity(run)
-                | _judge_scores(study, run.setting, rows, run.judgments.item, of_people, given)
+                | _judge_scores(
+                    study, run.setting, rows, run.judgments.item, of_people, graded_answers
+                )
             )
-    for each, p in zip(judges, holm([each["level"]["p"] for each in judges]), strict=True):
+    for each, p in zip(judges, holm([judge["level"]["p"] for judge in judges]), strict=True):
         put(each["level"], "p_holm", number(p), each["level"].get("p_reason"))
-    return {"scale": given.scale, "people": people, "judges": judges}
+    return {"scale": graded_answers.scale, "people": people, "judges": judges}
 
 
 def _judge_scores(
@@ -136,10 +138,10 @@ def _judge_scores(
     rows: GradeRows,
     item: Ints,
     of_people: FloatArray,
-    given: GradedAnswers,
+    graded_answers: GradedAnswers,
 ) -> Json:
     """A judge's scores next to the mean scores of people, by response and as margins."""
-    n, scale = len(study.data.items), given.scale
+    n, scale = len(study.data.items), graded_answers.scale
     highest = int(setting.rpartition("-")[2])
     mine = np.concatenate(
         [means(item, rows.scores[:, side], n)[:, None] for side in (0, 1)], axis=1
@@ -151,7 +153,7 @@ def _judge_scores(
         ((mine - 1) / (highest - 1)).mean(axis=1),
         answers.item,
         answers.rater,
-        ((given.people.scores - 1) / (scale - 1)).mean(axis=1),
+        ((graded_answers.people.scores - 1) / (scale - 1)).mean(axis=1),
         study.shared.items,
     )
     own, people = (each[:, 0] - each[:, 1] for each in (mine, theirs))
@@ -172,11 +174,11 @@ def _mean(values: FloatArray) -> float | None:
     return float(known.mean()) if known.size else None
 
 
-def _criteria(study: ReportedStudy, given: GradedAnswers) -> Json:
+def _criteria(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
     answers, n = study.data.answers, len(study.data.items)
     people, majority = [], []
-    for place, name in enumerate(given.criteria):
-        codes = given.people.criteria[:, place].astype(np.int64)
+    for place, name in enumerate(graded_answers.criteria):
+        codes = graded_answers.people.criteria[:, place].astype(np.int64)
         values = np.where(codes >= 0, codes.astype(np.float64), np.nan)
         counts = tallies(answers.item, values, n, np.arange(3.0))
         majority.append(_most(counts))
@@ -191,11 +193,11 @@ def _criteria(study: ReportedStudy, given: GradedAnswers) -> Json:
         people.append(entry)
     judges = []
     for run in study.data.runs:
-        rows = given.runs.get(run.run)
+        rows = graded_answers.runs.get(run.run)
         if rows is None or (rows.criteria < 0).all():
             continue
         found = []
-        for place, name in enumerate(given.criteria):
+        for place, name in enumerate(graded_answers.criteria):
             codes = rows.criteria[:, place].astype(np.float64)
             values = np.where(codes >= 0, codes, np.nan)
             verdict = _most(tallies(run.judgments.item, values, n, np.arange(3.0)))

@@ -37,7 +37,7 @@ def lines_of(answers: Collection[int]) -> Mapping[int, Sequence[str]]:
 
 def _lines(grades: Grades) -> list[str]:
     study = grades.answer.assignment.annotator.study
-    names = {each["key"]: each["name"] for each in study.criteria}
+    names = {criterion["key"]: criterion["name"] for criterion in study.criteria}
     facts = [
         f"Preferred {Strength(grades.strength).label}" if grades.strength else "",
         f"Scores {grades.score_1} and {grades.score_2}" if grades.score_1 else "",

@@ -27,16 +27,16 @@ STRONG_FROM = 1.5
 STRONGER, ONE = "agreement by strength", "predicting one annotator"
 
 
-def strength_of_items(study: ReportedStudy, given: GradedAnswers) -> FloatArray:
+def strength_of_items(study: ReportedStudy, graded_answers: GradedAnswers) -> FloatArray:
     """How strong people's mean preference is, 0 to 3, shape (items,); NaN without one."""
     answers = study.data.answers
-    preference = signed(answers.choice.astype(np.int64), given.people.strength)
+    preference = signed(answers.choice.astype(np.int64), graded_answers.people.strength)
     return np.abs(means(answers.item, preference, len(study.data.items)))
 
 
-def by_strength(study: ReportedStudy, given: GradedAnswers) -> list[Json]:
+def by_strength(study: ReportedStudy, graded_answers: GradedAnswers) -> list[Json]:
     """How often judges have people's majority where its preference is strong, and slight."""
-    strength, majority = strength_of_items(study, given), study.people.answer
+    strength, majority = strength_of_items(study, graded_answers), study.people.answer
     judges = []
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         both = (judge.answer >= 0) & (majority >= 0) & ~np.isnan(strength)
@@ -124,7 +124,7 @@ def _gap_table(
         ("95 % interval", "points_range", "difference.ci", "Difference"),
         ("Holm p", "p", "difference.p_holm", "Difference"),
     ]
-    rows = [(run_name(each, judges), each) for each in judges]
+    rows = [(run_name(judge, judges), judge) for judge in judges]
     note += " Intervals hold for items, people, personas and questions in general."
     return table_of_entries(name, title, rows, fields, note, first="Judge")
 

@@ -68,13 +68,13 @@ class OpenAIWire(Wire):
                 }
             )
         is_text = len(messages) == 1 and messages[0].role == "user" and not messages[0].media
-        content = messages[0].text if is_text else [self._message(each) for each in messages]
+        content = messages[0].text if is_text else [self._message(message) for message in messages]
         return {"model": model, "input": content, "questions": questions}
 
     def _message(self, message: Message) -> dict[str, Any]:
         if not message.media:
             return {"role": message.role, "content": message.text}
-        return {"role": message.role, "content": [self._part(each) for each in message.parts()]}
+        return {"role": message.role, "content": [self._part(part) for part in message.parts()]}
 
     def _part(self, part: str | Attachment) -> dict[str, Any]:
         if isinstance(part, str):
@@ -106,7 +106,7 @@ class SystemOneWire(Wire):
         turns = [{"role": each.role, "content": each.text} for each in messages]
         body: dict[str, Any] = {"model": model}
         body["state"] = messages[0].text if is_text else turns
-        if pictures := [each.base64() for message in messages for each in message.media]:
+        if pictures := [medium.base64() for message in messages for medium in message.media]:
             body["images"] = pictures
         return body | {"questions": questions}
 

@@ -76,21 +76,22 @@ def pairs_of_judges(report: ReportJson) -> Table:
     )
 
 
-def _whether_any_differ(found: ReportJson) -> str:
+def _whether_any_differ(report: ReportJson) -> str:
     """The joint tests, which come before any pair; empty without several judges."""
-    if not found["pairs"]:
+    if not report["pairs"]:
         return ""
-    if found["p"] is None:
-        q = f"Cochran’s Q is undefined ({reason(found['p_reason'])})"
+    if report["p"] is None:
+        q = f"Cochran’s Q is undefined ({reason(report['p_reason'])})"
     else:
-        q = f"Cochran’s Q is {decimal(found['q'])} (p {p_value(found['p'])}, items as independent)"
-    if found["p_joint"] is None:
-        joint = f"is undefined ({reason(found['p_joint_reason'])})"
+        p = p_value(report["p"])
+        q = f"Cochran’s Q is {decimal(report['q'])} (p {p}, items as independent)"
+    if report["p_joint"] is None:
+        joint = f"is undefined ({reason(report['p_joint_reason'])})"
     else:
-        joint = f"gives p {p_value(found['p_joint'])}"
+        joint = f"gives p {p_value(report['p_joint'])}"
     return (
-        f"On the {found['n']:,} items that all of them decided, {q}; the joint bootstrap over "
-        f"{found['personas']:,} personas {joint}. "
+        f"On the {report['n']:,} items that all of them decided, {q}; the joint bootstrap over "
+        f"{report['personas']:,} personas {joint}. "
     )
 
 

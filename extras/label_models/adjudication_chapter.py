@@ -132,7 +132,7 @@ def two_truths_table(report: ReportJson) -> Table:
     judges = found["judges"]
     not_scored = {"n": None, "value": None, "ci": None}
     rows = [("A person", {**found["people"], "all_labels": not_scored})]
-    rows += [(run_name(each, judges), each) for each in judges]
+    rows += [(run_name(judge, judges), judge) for judge in judges]
     at_split, every = "Items that experts decided", "All items with a label"
     return table_of_entries(
         "adjudication",

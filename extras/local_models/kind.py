@@ -104,9 +104,9 @@ class ModelOptions:
     def stored(self) -> dict[str, Scalar]:
         """The options that are not at their defaults, as a judge stores them."""
         plain = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if each.name != "template" and getattr(self, each.name) != each.default
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "template" and getattr(self, field.name) != field.default
         }
         return plain | {TEMPLATE + name: value for name, value in self.template}
 

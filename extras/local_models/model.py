@@ -460,7 +460,10 @@ class LocalModel:
             shares = shares.scatter(-1, places, ordered.masked_fill(outside, 0.0))
         # Dividing by exponential noise and taking the largest draws in proportion to the shares.
         noise = torch.stack(
-            [torch.empty_like(shares[0]).exponential_(generator=each) for each in generators]
+            [
+                torch.empty_like(shares[0]).exponential_(generator=generator)
+                for generator in generators
+            ]
         )
         return (shares / noise).argmax(-1)
 

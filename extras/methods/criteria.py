@@ -73,7 +73,7 @@ def criterion_verdicts_of(
     judged = {run.run: _most(counts[run.run]) for run in data.runs if run.run in counts}
     if not any((codes >= 0).any() for codes in judged.values()):
         return None
-    return CriterionVerdicts(tuple(each["name"] for each in study.criteria), judged)
+    return CriterionVerdicts(tuple(criterion["name"] for criterion in study.criteria), judged)
 
 
 def _most(counts: Any) -> Codes:

@@ -195,15 +195,17 @@ def _forced_distance(
     return general_difference(np.where(n >= 2, distance, np.nan), study.shared.items)
 
 
-def _distance(found: GeneralDifference) -> Json:
-    return {"items": found.n} | estimate(found)
+def _distance(difference: GeneralDifference) -> Json:
+    return {"items": difference.n} | estimate(difference)
 
 
-def _matrix(found: ForcedChoices) -> Json:
+def _matrix(forced_choices: ForcedChoices) -> Json:
     names = ("r1", "r2", "either")
     return {
         name: {"n": int(counts.sum()), "r1": float(shares[0]) if counts.sum() else None}
-        for name, counts, shares in zip(names, found.counts, found.shares, strict=True)
+        for name, counts, shares in zip(
+            names, forced_choices.counts, forced_choices.shares, strict=True
+        )
     }
 
 
@@ -326,8 +328,8 @@ def _judge_of_possible(
     wide = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
     agreed = agreed_with(judge.answer, wide)
     items = int(((judge.answer >= 0) & (counts.sum(axis=1) >= 2)).sum())
-    found = share_of_possible(agreed, counts, study.shared.items)
-    return identity(run) | _share(found, items)
+    share = share_of_possible(agreed, counts, study.shared.items)
+    return identity(run) | _share(share, items)
 
 
 def _share(found: ShareOfPossible, items: int) -> Json:

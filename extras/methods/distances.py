@@ -47,7 +47,7 @@ def distances(study: ReportedStudy) -> Json:
     judges = []
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         scores = [_scored(study, wide, run, judge, source) for source in DISTRIBUTIONS]
-        judges.append({"distances": [each for each in scores if each["items"]]})
+        judges.append({"distances": [score for score in scores if score["items"]]})
     found = _distance(soft_label_scores(even, counts, study.shared.items))
     return {"disagreement": {"even": found, "judges": judges}}
 
@@ -65,8 +65,8 @@ def _scored(
     return {"source": source.name} | _distance(found)
 
 
-def _distance(found: SoftLabelScores) -> Json:
-    return {"items": found.n_items, "squared": estimate(found.squared)}
+def _distance(scores: SoftLabelScores) -> Json:
+    return {"items": scores.n_items, "squared": estimate(scores.squared)}
 
 
 def distance_table(report: ReportJson) -> Table:

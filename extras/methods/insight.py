@@ -48,10 +48,10 @@ def insight_of_sides(study: ReportedStudy) -> Json:
     return {"insight": {"levels": N_LEVELS, "people": _entry(people), "judges": entries}}
 
 
-def _entry(found: Insight) -> Json:
-    out: Json = {"n": found.n, "n_right": found.n_right, "levels": found.n_levels}
-    out |= pick(found, {name: name for name in ("d_prime", "meta_d", "m_ratio")})
-    put_interval(out, "m_ratio_ci", found.interval, found.interval_reason or found.reason)
+def _entry(insight: Insight) -> Json:
+    out: Json = {"n": insight.n, "n_right": insight.n_right, "levels": insight.n_levels}
+    out |= pick(insight, {name: name for name in ("d_prime", "meta_d", "m_ratio")})
+    put_interval(out, "m_ratio_ci", insight.interval, insight.interval_reason or insight.reason)
     return out
 
 

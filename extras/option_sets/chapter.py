@@ -155,7 +155,7 @@ def _judge(study: ReportedStudy, sets: RankedSets, replies: Sequence[Ranked], se
     put(out["both_orders"], "same_first", number(same.value), same.reason)
     if sets.people:
         of_judge = {each.option_set: each.ranking for each in first}
-        theirs = [each for each in sets.people if each.option_set in of_judge]
+        theirs = [person for person in sets.people if person.option_set in of_judge]
         taus = [_tau(of_judge[each.option_set], each.ranking) for each in theirs]
         clusters = _clusters(study, sets, theirs) | {ANNOTATOR: _raters(theirs)}
         out["tau_people"] = {"n": len(taus)} | estimate(multiway_mean(taus, clusters))
@@ -165,14 +165,14 @@ def _judge(study: ReportedStudy, sets: RankedSets, replies: Sequence[Ranked], se
 def _people(study: ReportedStudy, sets: RankedSets) -> Json:
     """The rankings of annotators, and how alike two of them order the same set."""
     out: Json = {
-        "sets": len({each.option_set for each in sets.people}),
+        "sets": len({person.option_set for person in sets.people}),
         "answers": len(sets.people),
-        "annotators": len({each.sample for each in sets.people}),
+        "annotators": len({person.sample for person in sets.people}),
     }
     out |= _first_options(study, sets, sets.people, by_people=True)
     by_set: dict[int, list[Ranked]] = {}
-    for each in sets.people:
-        by_set.setdefault(each.option_set, []).append(each)
+    for person in sets.people:
+        by_set.setdefault(person.option_set, []).append(person)
     pairs = [pair for orders in by_set.values() for pair in combinations(orders, 2)]
     taus = [_tau(one.ranking, other.ranking) for one, other in pairs]
     clusters = _clusters(study, sets, [one for one, _ in pairs])
@@ -185,7 +185,7 @@ def _first_options(
 ) -> Json:
     """How often the chosen option, and the one shown first or last, is ranked first."""
     out: Json = {}
-    scored = [each for each in orders if sets.chosen[each.option_set] > 0]
+    scored = [order for order in orders if sets.chosen[order.option_set] > 0]
     right = [each.ranking[0] == sets.chosen[each.option_set] for each in scored]
     clusters = _clusters(study, sets, scored)
     if by_people:
@@ -197,7 +197,8 @@ def _first_options(
     chance = float(np.mean([1 / len(each.shown) for each in scored])) if scored else None
     put(out["right_first"], "chance", number(chance), "empty_group")
     found = first_places(
-        [each.shown.index(each.ranking[0]) for each in orders], [len(each.shown) for each in orders]
+        [order.shown.index(order.ranking[0]) for order in orders],
+        [len(order.shown) for order in orders],
     )
     out["position"] = {"n": found.n, "df": found.df}
     for name, part in (("first", found.first), ("last", found.last)):
@@ -210,14 +211,14 @@ def _first_options(
 
 def _clusters(study: ReportedStudy, sets: RankedSets, orders: Sequence[Ranked]) -> dict[str, Ints]:
     """What rankings share: their set, its persona and its question."""
-    codes = np.array([each.option_set for each in orders], dtype=np.int64)
+    codes = np.array([order.option_set for order in orders], dtype=np.int64)
     items = sets.item[codes]
     shared = study.shared
     return {"item": codes, "persona": shared.persona[items], "question": shared.question[items]}
 
 
 def _raters(orders: Sequence[Ranked]) -> Ints:
-    return np.array([each.sample for each in orders], dtype=np.int64)
+    return np.array([order.sample for order in orders], dtype=np.int64)
 
 
 def _tau(one: Sequence[int], other: Sequence[int]) -> float:

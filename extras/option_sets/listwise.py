@@ -65,7 +65,7 @@ def fingerprints(items: Iterable[Item]) -> dict[int, str]:
                 item.option_set["id"],
                 item.persona_id,
                 [item.task, item.question, item.context, item.context_title],
-                [[each["text"], each.get("prompt")] for each in item.options],
+                [[option["text"], option.get("prompt")] for option in item.options],
             ]
         )
         for item in items

@@ -75,12 +75,12 @@ def sets_of(
             members[item.persona, item.question, texts[item.key][0]].append(at)
     codes = np.full((3, len(items)), MISSING, dtype=np.int64)
     n_sets = 0
-    for found in members.values():
+    for member in members.values():
         number: dict[str, int] = {}
-        pairs = [texts[items[at].key][1:] for at in found]
+        pairs = [texts[items[at].key][1:] for at in member]
         if len({text for pair in pairs for text in pair}) < FEWEST:
             continue
-        for at, (one, two) in zip(found, pairs, strict=True):
+        for at, (one, two) in zip(member, pairs, strict=True):
             if one != two:
                 for row, text in ((1, one), (2, two)):
                     codes[row, at] = number.setdefault(text, len(number))

@@ -73,14 +73,14 @@ def _changed(same: Proportion | Estimate) -> Json:
     return estimate(Estimate(value, same.reason, interval, same.interval_reason))
 
 
-def _found(given: Retests, rows: BoolArray) -> Found:
-    sharing = _sharing(given).take(rows)
-    return retest_of((given.first == given.again)[rows], sharing)
+def _found(retests: Retests, rows: BoolArray) -> Found:
+    sharing = _sharing(retests).take(rows)
+    return retest_of((retests.first == retests.again)[rows], sharing)
 
 
-def _sharing(given: Retests) -> Sharing:
+def _sharing(retests: Retests) -> Sharing:
     return Sharing.of_items(
-        given.person.size, {"persona": given.person, "question": given.question}
+        retests.person.size, {"persona": retests.person, "question": retests.question}
     )
 
 
@@ -89,34 +89,34 @@ def _entry(found: Found, has_ties: bool) -> Json:
     return {"agreement": cell(found.agreement, "value", "count"), "ceiling": estimate(ceiling)}
 
 
-def _side(study: ReportedStudy, side: Verdicts, sharing: Sharing, given: Retests) -> Json:
+def _side(study: ReportedStudy, side: Verdicts, sharing: Sharing, retests: Retests) -> Json:
     """Accuracy about people's own answers, and as a share of their ceiling."""
     right = side.correct[side.scored] == 1
     rows = sharing.take(side.scored)
     accuracy = general_proportion(right, rows)
     share = share_of_retest(
         right,
-        _people_of(study, given)[side.scored],
+        _people_of(study, retests)[side.scored],
         rows,
-        given.first == given.again,
-        given.person,
-        _sharing(given),
+        retests.first == retests.again,
+        retests.person,
+        _sharing(retests),
     )
     return {"accuracy": cell(accuracy, "value", "count"), "share": estimate(share)}
 
 
-def _people_of(study: ReportedStudy, given: Retests) -> IntArray:
+def _people_of(study: ReportedStudy, retests: Retests) -> IntArray:
     """The person of each item, by the codes of `given`; others follow."""
-    codes = {name: place for place, name in enumerate(given.people)}
+    codes = {name: place for place, name in enumerate(retests.people)}
     items = study.data.items
     return np.array([codes.setdefault(item.persona, len(codes)) for item in items], dtype=np.int64)
 
 
-def _bands(found: ReportJson) -> list[tuple[str, ReportJson]]:
+def _bands(report: ReportJson) -> list[tuple[str, ReportJson]]:
     named = [
-        ("All answers", found["all"]),
-        (f"Certainty {found['threshold']} or more", found["high"]),
-        ("Lower certainty", found["low"]),
+        ("All answers", report["all"]),
+        (f"Certainty {report['threshold']} or more", report["high"]),
+        ("Lower certainty", report["low"]),
     ]
     return [(name, entry) for name, entry in named if entry["agreement"]["n"]]
 

@@ -53,11 +53,11 @@ def follow_ups_of(study: Study) -> list[FollowUpPage]:
 
 def section_page(study: Study) -> list[SectionPage]:
     """The page of follow-ups in the navigation; where there is one only, that itself."""
-    found = follow_ups_of(study)
-    if not found:
+    follow_ups = follow_ups_of(study)
+    if not follow_ups:
         return []
-    title, address = found[0].title, found[0].address
-    if len(found) > 1:
+    title, address = follow_ups[0].title, follow_ups[0].address
+    if len(follow_ups) > 1:
         title, address = "Follow-ups", reverse("own_people:follow-ups", args=[study.slug])
     return [SectionPage("annotators", title, address, for_editors=True)]
 

@@ -64,9 +64,10 @@ class ShownProfile:
     @property
     def as_profile(self) -> Profile:
         """The profile in the form in which all profiles are shown."""
-        facts = tuple(Fact(**each) for each in self.features)
+        facts = tuple(Fact(**feature) for feature in self.features)
         history = tuple(
-            HistoryEntry(each["prompt"], each["chosen"], each["rejected"]) for each in self.examples
+            HistoryEntry(example["prompt"], example["chosen"], example["rejected"])
+            for example in self.examples
         )
         return Profile(facts, self.text, history)
 
@@ -144,7 +145,11 @@ def can_be_example(answer: OwnAnswer) -> bool:
 def preview_profile(study: Study) -> ShownProfile:
     """A profile for the preview: the first answer to each question, and the first items."""
     questions = study.demographic_questions.all()
-    features = [feature_of(each, each.options[0]["label"]) for each in questions if each.options]
+    features = [
+        feature_of(question, question.options[0]["label"])
+        for question in questions
+        if question.options
+    ]
     items = Item.objects.filter(study=study).order_by("key")[: study.show_history]
     examples = [OwnAnswer(item, Choice.R1, None).as_example for item in items]
     return ShownProfile(features, "", examples)
@@ -261,15 +266,15 @@ class ProfileForm(ParticipantForm):
     def only_previews(self) -> bool:
         return self.data.get("do") == "preview"
 
-    def agrees_to(self, shown: ShownProfile) -> bool:
+    def agrees_to(self, profile: ShownProfile) -> bool:
         """Whether the form decides; nobody can agree to a profile that they have not seen."""
         if not self.is_valid():
             return False
         if not self.cleaned_data["show"]:
             return True
-        if shown.is_empty:
+        if profile.is_empty:
             self.add_error("show", _("There is nothing to show. Write a few words, or untick this"))
-        elif self.cleaned_data["version"] != shown.version:
+        elif self.cleaned_data["version"] != profile.version:
             self.add_error("show", _("The profile has changed. Check it, then continue"))
         return not self.errors
 
@@ -305,13 +310,13 @@ def profile(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     )
 
 
-def profile_context(study: Study, form: ProfileForm, shown: ShownProfile) -> dict[str, Any]:
+def profile_context(study: Study, form: ProfileForm, profile: ShownProfile) -> dict[str, Any]:
     """The context of the page with a profile, also for its preview."""
     return {
         "study": study,
         "form": form,
-        "shown": shown,
-        "profile": shown.as_profile,
+        "shown": profile,
+        "profile": profile.as_profile,
         "examples": study.show_history,
     }
 

@@ -327,10 +327,10 @@ COLUMNS = (
 
 def answered_again(study: Study) -> QuerySet[RetestAnswer]:
     """The answers of a study's second visits, including those of excluded people."""
-    found = RetestAnswer.objects.exclude(choice="").filter(
+    retest_answers = RetestAnswer.objects.exclude(choice="").filter(
         visit__annotator__study=study, visit__annotator__state=Annotator.State.COMPLETED
     )
-    return found.select_related("item", "visit__annotator").order_by(
+    return retest_answers.select_related("item", "visit__annotator").order_by(
         "visit__annotator__pseudonym", "position"
     )
 

@@ -34,16 +34,16 @@ def wave(study: ReportedStudy) -> Json:
     return {"wave": _people(given) | {"attrition": _attrition(given), "change": _change(given)}}
 
 
-def _people(given: WaveAnswers) -> Json:
-    n, done = given.completed.size, int(given.completed.sum())
+def _people(answers: WaveAnswers) -> Json:
+    n, done = answers.completed.size, int(answers.completed.sum())
     return {
-        "number": given.number,
-        "items": given.items,
+        "number": answers.number,
+        "items": answers.items,
         "people": n,
-        "invited": int(given.invited.sum()),
-        "came": int(given.came.sum()),
+        "invited": int(answers.invited.sum()),
+        "came": int(answers.came.sum()),
         "completed": done,
-        "returned": cell(wilson_proportion(given.completed), "value", "count"),
+        "returned": cell(wilson_proportion(answers.completed), "value", "count"),
     }
 
 
@@ -86,34 +86,36 @@ def _put_p(entry: Json, p: float | None, adjusted: float | None) -> None:
     put(entry, "p_adjusted", adjusted, "no_variation")
 
 
-def _change(given: WaveAnswers) -> Json:
+def _change(answers: WaveAnswers) -> Json:
     """Changes within those who completed both waves: in shared items, and of whole people."""
     sharing = Sharing.of_items(
-        given.person.size, {"person": given.person, "question": given.question}
+        answers.person.size, {"person": answers.person, "question": answers.question}
     )
-    both = ~np.isnan(given.sure) & ~np.isnan(given.sure_again)
-    scored = given.truth >= 0
-    right = (given.first == given.truth).astype(np.float64)
-    right_again = (given.again == given.truth).astype(np.float64)
+    both = ~np.isnan(answers.sure) & ~np.isnan(answers.sure_again)
+    scored = answers.truth >= 0
+    right = (answers.first == answers.truth).astype(np.float64)
+    right_again = (answers.again == answers.truth).astype(np.float64)
     return {
-        "answers": int(given.person.size),
-        "people": int(np.unique(given.person).size),
-        "questions": int(np.unique(given.question).size),
-        "repeated": cell(general_proportion(given.first == given.again, sharing), "value", "count"),
+        "answers": int(answers.person.size),
+        "people": int(np.unique(answers.person).size),
+        "questions": int(np.unique(answers.question).size),
+        "repeated": cell(
+            general_proportion(answers.first == answers.again, sharing), "value", "count"
+        ),
         "certainty": estimate(
-            mean_change((given.sure_again - given.sure)[both], sharing.take(both))
+            mean_change((answers.sure_again - answers.sure)[both], sharing.take(both))
         ),
         "correct": estimate(mean_change((right_again - right)[scored], sharing.take(scored))),
-        **_of_whole_people(given),
+        **_of_whole_people(answers),
     }
 
 
-def _of_whole_people(given: WaveAnswers) -> Json:
+def _of_whole_people(answers: WaveAnswers) -> Json:
     """Changes of people's own means, where the waves have other items; of these items only."""
-    if given.items == "same":
+    if answers.items == "same":
         return {}
-    pairs = {"certainty": (given.certainty, given.later_certainty)}
-    pairs["correct"] = given.correct, given.later_correct
+    pairs = {"certainty": (answers.certainty, answers.later_certainty)}
+    pairs["correct"] = answers.correct, answers.later_correct
     return {
         "of_people": {
             name: estimate(_of_people(later - first)) for name, (first, later) in pairs.items()
@@ -266,7 +268,7 @@ of_people.correct | object | Of the share of right answers.
             "finding", words + (f" ({percent(share)})." if share is not None else ".")
         )
         tests = [*found["attrition"]["by_group"], *found["attrition"]["by_answers"]]
-        low = [each for each in tests if (each["p_adjusted"] or 1) < 0.05]
+        low = [test for test in tests if (test["p_adjusted"] or 1) < 0.05]
         if low:
             names = [each.get("question") or _ABOUT[each["about"]].lower() for each in low]
             yield Sentence.of(
@@ -274,7 +276,7 @@ of_people.correct | object | Of the share of right answers.
                 f"Who came back differs by {', '.join(names)}, so changes may be those of a "
                 "selection.",
             )
-        elif any(each["p_adjusted"] is not None for each in tests):
+        elif any(test["p_adjusted"] is not None for test in tests):
             yield Sentence.of(
                 "finding",
                 "No difference was found between those who came back and those who did not; few "

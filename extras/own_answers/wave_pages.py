@@ -184,8 +184,8 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("own_people:waves", slug)
 
 
-def _told(found: WaveInvitations) -> str:
+def _told(invitations: WaveInvitations) -> str:
     lost = ""
-    if found.unreachable:
-        lost = f" Without an id here, so not invited: {found.unreachable:,}."
-    return f"Invited: {found.added:,}. Already invited: {found.known:,}.{lost}"
+    if invitations.unreachable:
+        lost = f" Without an id here, so not invited: {invitations.unreachable:,}."
+    return f"Invited: {invitations.added:,}. Already invited: {invitations.known:,}.{lost}"

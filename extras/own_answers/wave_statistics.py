@@ -176,8 +176,8 @@ def return_table(answers: Sequence[str], came_back: npt.ArrayLike, *, seed: int)
     ((6, 0), 0.0022)
     """
     here = np.asarray(came_back, dtype=np.bool_)
-    counts: Mapping[str, int] = {each: list(answers).count(each) for each in set(answers)}
-    merged = [each if counts[each] >= FEWEST_IN_GROUP else OTHERS for each in answers]
+    counts: Mapping[str, int] = {answer: list(answers).count(answer) for answer in set(answers)}
+    merged = [answer if counts[answer] >= FEWEST_IN_GROUP else OTHERS for answer in answers]
     names = tuple(sorted(set(merged), key=lambda each: (each == OTHERS, each)))
     codes = np.array([names.index(each) for each in merged], dtype=np.int64)
     people = np.bincount(codes, minlength=len(names))

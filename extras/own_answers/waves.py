@@ -215,10 +215,10 @@ AT_END = AtEnd("waves", lambda annotator: None, _leave)
 
 def before_in(annotator: Annotator) -> Annotator | None:
     """The same person in the first wave, if they completed it and did not withdraw since."""
-    found = WavePerson.objects.filter(
+    people = WavePerson.objects.filter(
         wave__study=annotator.study_id, identity_hash=annotator.identity_hash
     ).select_related("annotator")
-    person = found.first() if annotator.identity_hash else None
+    person = people.first() if annotator.identity_hash else None
     is_here = person is not None and person.annotator.state == Annotator.State.COMPLETED
     return person.annotator if person is not None and is_here else None
 

@@ -76,7 +76,7 @@ def planned_changes(study: Study, wanted: WantedChange) -> Changes:
     _check(study, wanted)
     facts = {feature: _values_of(study, feature) for feature in wanted.features}
     if wanted.value and wanted.value not in facts[wanted.features[0]]:
-        known = ", ".join(f"“{each}”" for each in sorted(facts[wanted.features[0]])[:10])
+        known = ", ".join(f"“{fact}”" for fact in sorted(facts[wanted.features[0]])[:10])
         raise StudyError(
             f"No persona has “{wanted.value}” as “{wanted.features[0]}”. Known values: "
             f"{known or 'none'}."
@@ -122,7 +122,7 @@ def _check(study: Study, wanted: WantedChange) -> None:
         )
     if not wanted.features:
         raise StudyError("Choose at least one feature.")
-    if len({mark_of(each) for each in wanted.features}) < len(wanted.features):
+    if len({mark_of(feature) for feature in wanted.features}) < len(wanted.features):
         raise StudyError(
             "Two of these features get the same name in the ids of changed items. Choose each "
             "feature once, or create a study for each."

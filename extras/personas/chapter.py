@@ -174,8 +174,8 @@ def counterfactuals(study: ReportedStudy) -> Json:
     if source is None or not changed:
         return {}
     attributes = [_attribute(study, each) for each in changed]
-    tests = [judge["beyond_people"] for each in attributes for judge in each["judges"]]
-    for entry, p in zip(tests, holm([each["p"] for each in tests]), strict=True):
+    tests = [judge["beyond_people"] for attribute in attributes for judge in attribute["judges"]]
+    for entry, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
         put(entry, "p_holm", number(p), entry.get("p_reason"))
     return {"bias": {SOURCE: {"from": source["from"], "attributes": attributes}}}
 
@@ -216,18 +216,18 @@ def _side(shifts: FloatArray, sharing: Sharing) -> Json:
 def counterfactual_table(report: ReportJson) -> Table:
     attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", [])
     rows = []
-    for each in attributes:
-        before = f"{each['label']}: " if len(attributes) > 1 else ""
+    for attribute in attributes:
+        before = f"{attribute['label']}: " if len(attributes) > 1 else ""
         none = {"beyond_people": {"value": None, "ci": None, "p_holm": None}, "chance": ""}
-        rows.append((f"{before}People", none | each["people"]))
+        rows.append((f"{before}People", none | attribute["people"]))
         rows += [
             (
-                before + run_name(entry, each["judges"]),
+                before + run_name(entry, attribute["judges"]),
                 entry | {"chance": "yes" if entry["contains_chance"] else "no"},
             )
-            for entry in each["judges"]
+            for entry in attribute["judges"]
         ]
-    labels = [each["label"] for each in attributes]
+    labels = [attribute["label"] for attribute in attributes]
     label = labels[0] if len(labels) == 1 else "attribute"
     title = f"How much answers change with {' or '.join(labels)}"
     return table_of_entries(

@@ -133,7 +133,7 @@ def request_drafts(
         budget=budget,
         requested_by=user,
     )
-    ProfileDraft.objects.bulk_create(ProfileDraft(job=job, persona=each) for each in personas)
+    ProfileDraft.objects.bulk_create(ProfileDraft(job=job, persona=persona) for persona in personas)
     record(study, "profile texts requested", user=user, judge=judge.name, personas=len(personas))
     return job
 

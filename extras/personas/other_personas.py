@@ -135,7 +135,7 @@ def _may_exchange(wanted: WantedSignal) -> Callable[[Item, Item], bool]:
         mine, other = one.persona, two.persona
         if wanted.differ_in:
             values = [
-                {each["key"]: str(each["value"]) for each in persona.features}
+                {feature["key"]: str(feature["value"]) for feature in persona.features}
                 for persona in (mine, other)
             ]
             return all(values[0].get(key) != values[1].get(key) for key in wanted.differ_in)

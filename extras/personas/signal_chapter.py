@@ -175,8 +175,8 @@ def _side(
     own, other = total[twins.before], total[twins.after]
     gain = persona_gain(own, other, right, sharing, margin=margin)
     both = ~np.isnan(share_right(own, right) - share_right(other, right))
-    parts = [moves_of(each[twins.before], each[twins.after]) for each in counts]
-    moves = Moves(*(_mean([getattr(each, name) for each in parts]) for name in ("across", "again")))
+    parts = [moves_of(count[twins.before], count[twins.after]) for count in counts]
+    moves = Moves(*(_mean([getattr(part, name) for part in parts]) for name in ("across", "again")))
     moved = general_difference(moves.beyond_chance, sharing, margin=margin)
     asked_twice = ~np.isnan(moves.beyond_chance)
     entry: Json = {"n": gain.n, "gain": tested(gain), "moved": {"n": moved.n} | tested(moved)}
@@ -254,10 +254,10 @@ def _individuality(study: ReportedStudy, asked: SharedQuestions) -> Json:
     }
 
 
-def _labelled(found: ReportJson) -> list[tuple[str, ReportJson]]:
+def _labelled(report: ReportJson) -> list[tuple[str, ReportJson]]:
     """People and every run with their entries; people last, if they answered."""
-    rows = [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
-    return [*rows, ("people", found["people"])] if found["people"]["n"] else rows
+    rows = [(run_name(entry, report["judges"]), entry) for entry in report["judges"]]
+    return [*rows, ("people", report["people"])] if report["people"]["n"] else rows
 
 
 def _whole(labelled: Sequence[tuple[str, ReportJson]]) -> list[tuple[str, ReportJson]]:

@@ -35,8 +35,8 @@ def items_for_people(study: Study) -> int:
 
 def main_items(study: Study) -> QuerySet[Item]:
     """The items that people answer; of a set that is shown whole, the one with seats."""
-    found = Item.objects.filter(study=study)
-    return found.filter(seats_needed__gt=0) if study.shows_whole_sets else found
+    items = Item.objects.filter(study=study)
+    return items.filter(seats_needed__gt=0) if study.shows_whole_sets else items
 
 
 def clusters_of_items(study: Study) -> tuple[list[int], list[int]]:
@@ -193,11 +193,11 @@ def judge_readings(slug: str) -> JudgeReadings | None:
     best = _best_run(data)
     if best is None:
         return None
-    found = _readings_of(data, best)
+    readings = _readings_of(data, best)
     others = replace(data, runs=tuple(run for run in data.runs if run.judge != best.judge))
     if (other := _best_run(others)) is not None:
-        found = replace(found, other=other.judge, other_share=_readings_of(data, other).share)
-    return found if found.read.any() else None
+        readings = replace(readings, other=other.judge, other_share=_readings_of(data, other).share)
+    return readings if readings.read.any() else None
 
 
 def _readings_of(data: "Dataset", run: "RunData") -> JudgeReadings:

@@ -170,10 +170,10 @@ def state_of(low: float | None, high: float | None, margin: float) -> str:
     return "not_worse" if low > -margin else "open"
 
 
-def _people_left(study: Study, found: Watched) -> int:
+def _people_left(study: Study, watched: Watched) -> int:
     seats = items_for_people(study) * study.annotations_per_item
     wanted = -(-seats // study.items_per_annotator)
-    return max(0, wanted - len(found.observations) - found.working)
+    return max(0, wanted - len(watched.observations) - watched.working)
 
 
 def _saved(study: Study, people: int) -> str:
@@ -235,8 +235,8 @@ def _each_pair(
         if ranking is None:
             yield annotator, item, truth, choice
         else:
-            for each in pairs.answers(item, ranking):
-                yield annotator, each.item, each.truth, each.choice
+            for answer in pairs.answers(item, ranking):
+                yield annotator, answer.item, answer.truth, answer.choice
 
 
 def _judge_right(study: Study, run: JudgeRun) -> dict[int, int]:

@@ -74,7 +74,7 @@ def current_text(study: Study) -> ConsentText:
 
 def history(study: Study) -> list[ConsentHistory]:
     """Every version that was stored, with what it changed against the one before it."""
-    agreed = {each.version: each for each in agreed_versions(study)}
+    agreed = {version.version: version for version in agreed_versions(study)}
     notes = {
         row["version"]: row["reason"]
         for row in study.log.filter(event=AMENDED).order_by("pk").values_list("detail", flat=True)

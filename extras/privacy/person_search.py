@@ -75,8 +75,8 @@ def search(studies: QuerySet[Study], words: Iterable[str]) -> Search:
     for word in words:
         listed_as = [word, *(email_ids(word) if "@" in word else ())]
         for condition, by in _ways(word, listed_as):
-            found = Annotator.objects.filter(condition, study__in=studies.values("pk"))
-            for each in found.select_related("study").distinct()[: _MOST_FOUND + 1]:
+            annotators = Annotator.objects.filter(condition, study__in=studies.values("pk"))
+            for each in annotators.select_related("study").distinct()[: _MOST_FOUND + 1]:
                 people.setdefault(each.pk, FoundPerson(each, by))
         for source in MORE:
             for study in studies:
@@ -94,7 +94,7 @@ def search(studies: QuerySet[Study], words: Iterable[str]) -> Search:
 
 
 def _ways(word: str, listed_as: Sequence[str]) -> Iterator[tuple[Q, str]]:
-    hashes = [each for key in listed_as for each in identity_hashes(key)]
+    hashes = [digest for key in listed_as for digest in identity_hashes(key)]
     hashes += imported_hashes(word)
     yield Q(identity_hash__in=hashes), "platform id"
     yield Q(prolific_identity__pid=word), "platform id"

@@ -419,8 +419,8 @@ def remove_invitation(*, study_id: int, invitation_id: int, user: User) -> str:
 
 def certificate_of(study: Study, reference: str) -> StudyLog | None:
     """The log entry on what was done for a request."""
-    found = StudyLog.objects.filter(study=study, event=REQUEST, detail__reference=reference)
-    return found.select_related("user").first()
+    entries = StudyLog.objects.filter(study=study, event=REQUEST, detail__reference=reference)
+    return entries.select_related("user").first()
 
 
 def is_deleted(annotator: Annotator) -> bool:

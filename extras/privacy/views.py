@@ -115,7 +115,9 @@ def _page(
         "agreed": agreed_by(annotator),
         "copies": personal_data.held(annotator),
         "others": elsewhere(annotator, studies_for(request.user, role=_OWNER)),
-        "questions": [(each, annotator.demographics.get(each.key, "")) for each in questions],
+        "questions": [
+            (question, annotator.demographics.get(question.key, "")) for question in questions
+        ],
         "obstacle": personal_data.obstacle_to_deletion(annotator),
         "is_deleted": personal_data.is_deleted(annotator),
         "may_withdraw": not annotator.is_imported and annotator.state != Annotator.State.WITHDREW,

@@ -263,11 +263,11 @@ def read_export(text: str) -> dict[str, dict[str, str]] | None:
     people: dict[str, dict[str, str]] = {}
     is_cut = False
     stream = io.BytesIO(text.encode())
-    for found in records(stream, "demographics.csv", header_faults=note_columns):
-        is_cut = isinstance(found, BadLine)
-        if isinstance(found, BadLine):
+    for record in records(stream, "demographics.csv", header_faults=note_columns):
+        is_cut = isinstance(record, BadLine)
+        if isinstance(record, BadLine):
             continue
-        named = {column.casefold(): cell.strip() for column, cell in found[1].items()}
+        named = {column.casefold(): cell.strip() for column, cell in record[1].items()}
         if submission := named.get(_ID, ""):
             people[submission] = {
                 name: value

@@ -178,18 +178,18 @@ def dry_run(*, study_id: int, user: User | None = None) -> DryRun:
     client.on_request = lambda *request: sent.append(ApiRequest.of(*request))
     with claimed(study_id, client) as recruitment:
         workspace = with_project(client, workspace_of(recruitment, client))
-        found = DryRun(workspace, study.currency, requests=sent)
-        with _cleaned_up(client, study, recruitment, found) as group_id:
+        dry_run = DryRun(workspace, study.currency, requests=sent)
+        with _cleaned_up(client, study, recruitment, dry_run) as group_id:
             for label, body in _bodies(client, study, recruitment, workspace, group_id):
-                found.drafts.append(_try(client, label, body))
+                dry_run.drafts.append(_try(client, label, body))
     record(
         study,
         "dry run on Prolific",
         user=user,
-        drafts=len(found.drafts),
-        differences=sum(len(draft.differences) for draft in found.drafts),
+        drafts=len(dry_run.drafts),
+        differences=sum(len(draft.differences) for draft in dry_run.drafts),
     )
-    return found
+    return dry_run
 
 
 def _bodies(
@@ -234,43 +234,43 @@ def _name(study_id: int) -> str:
 
 @contextmanager
 def _cleaned_up(
-    client: ProlificClient, study: Study, recruitment: Recruitment, found: DryRun
+    client: ProlificClient, study: Study, recruitment: Recruitment, dry_run: DryRun
 ) -> Iterator[str]:
     """Delete leftovers of earlier dry runs, and what this one creates, however it ends.
 
     Yields the id of the participant group of the drafts; empty if they need none.
     """
-    left = _delete_drafts(client, study, found.workspace)
+    left = _delete_drafts(client, study, dry_run.workspace)
     if left:
         raise OutcomeUnknown(
             f"Drafts of an earlier dry run could not be deleted: {', '.join(left)}. "
             "Delete them on Prolific, then try again."
         )
     is_apart = LaunchPlan.of(recruitment.plan).apart
-    is_there = recruitment.workspace.get("id") == found.workspace.id
+    is_there = recruitment.workspace.get("id") == dry_run.workspace.id
     kept = recruitment.group_id if is_there else ""
     try:
-        made = is_apart and not kept and _find_group(client, study, found.workspace, make=True)
+        made = is_apart and not kept and _find_group(client, study, dry_run.workspace, make=True)
         yield kept or made or ""
     except ProlificError as error:
-        _clean(client, study, found, with_group=is_apart and not kept)
-        if found.left_behind:
-            names = ", ".join(found.left_behind)
+        _clean(client, study, dry_run, with_group=is_apart and not kept)
+        if dry_run.left_behind:
+            names = ", ".join(dry_run.left_behind)
             raise ProlificError(
                 f"{error} Still on Prolific: {names}. The next dry run deletes it."
             ) from error
         raise
     except BaseException:
-        _clean(client, study, found, with_group=is_apart and not kept)
+        _clean(client, study, dry_run, with_group=is_apart and not kept)
         raise
-    _clean(client, study, found, with_group=is_apart and not kept)
+    _clean(client, study, dry_run, with_group=is_apart and not kept)
 
 
-def _clean(client: ProlificClient, study: Study, found: DryRun, *, with_group: bool) -> None:
+def _clean(client: ProlificClient, study: Study, dry_run: DryRun, *, with_group: bool) -> None:
     """Delete everything by name, to include objects whose creation was never confirmed."""
-    found.left_behind += _delete_drafts(client, study, found.workspace)
-    if with_group and not found.left_behind:
-        _forget_group(client, study, found)
+    dry_run.left_behind += _delete_drafts(client, study, dry_run.workspace)
+    if with_group and not dry_run.left_behind:
+        _forget_group(client, study, dry_run)
 
 
 def _find_group(client: ProlificClient, study: Study, workspace: Workspace, *, make: bool) -> str:
@@ -286,20 +286,20 @@ def _find_group(client: ProlificClient, study: Study, workspace: Workspace, *, m
         raise
 
 
-def _forget_group(client: ProlificClient, study: Study, found: DryRun) -> None:
+def _forget_group(client: ProlificClient, study: Study, dry_run: DryRun) -> None:
     """Delete the participant group that was created only for the dry run."""
     name = group_name(study.pk)
     try:
-        if group := _find_group(client, study, found.workspace, make=False):
+        if group := _find_group(client, study, dry_run.workspace, make=False):
             client.send("DELETE", f"participant-groups/{group}/", again=True)
     except NotFound:
         # It may be gone or temporarily hidden: the list shows which.
         with contextlib.suppress(ProlificError):
-            if not _find_group(client, study, found.workspace, make=False):
+            if not _find_group(client, study, dry_run.workspace, make=False):
                 return
-        found.left_behind.append(f"participant group {name}")
+        dry_run.left_behind.append(f"participant group {name}")
     except ProlificError:
-        found.left_behind.append(f"participant group {name}")
+        dry_run.left_behind.append(f"participant group {name}")
 
 
 def _delete_drafts(client: ProlificClient, study: Study, workspace: Workspace) -> list[str]:

@@ -29,8 +29,8 @@ def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, study, "dry_run", {"found": found[0], "cost": _cost(found[0])})
 
 
-def _cost(found: DryRun) -> str:
-    return format_money(sum(draft.cost or 0 for draft in found.drafts), found.currency)
+def _cost(dry_run: DryRun) -> str:
+    return format_money(sum(draft.cost or 0 for draft in dry_run.drafts), dry_run.currency)
 
 
 def _lines(study: Study) -> Iterator[str]:

@@ -38,13 +38,13 @@ def money_page(request: HttpRequest, study: Study) -> HttpResponse:
             lambda n: f"Figures of {n} {'study' if n == 1 else 'studies'} refreshed from Prolific.",
         )
         return redirect("prolific_tools:money", study.slug)
-    found = ledger_of(study)
+    ledger = ledger_of(study)
     context = {
-        "found": found,
-        "lines": [_line(line) for line in found.lines],
-        "entries": [_entry(entry) for entry in found.entries[:_SHOWN]],
-        "shown": min(_SHOWN, len(found.entries)),
-        "number": len(found.entries),
+        "found": ledger,
+        "lines": [_line(line) for line in ledger.lines],
+        "entries": [_entry(entry) for entry in ledger.entries[:_SHOWN]],
+        "shown": min(_SHOWN, len(ledger.entries)),
+        "number": len(ledger.entries),
     }
     return show(request, study, "payments", context)
 
@@ -82,19 +82,19 @@ def money_file(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _lines(study: Study, options: Mapping[str, Any]) -> Iterator[str]:
     read_costs(study_id=study.pk)
-    found = ledger_of(study)
-    for line in found.lines:
+    ledger = ledger_of(study)
+    for line in ledger.lines:
         ours, theirs = (_text(line, amount) for amount in (line.ours, line.theirs))
         mark = "DIFFERS " if line.differs else "        "
         yield f"{mark}{line.name:<26} ours {ours:>12}  Prolific {theirs:>12}"
-    if found.waiting:
-        yield f"Unconfirmed bonus payments: {found.waiting}."
+    if ledger.waiting:
+        yield f"Unconfirmed bonus payments: {ledger.waiting}."
     if options["out"]:
         with Path(options["out"]).open("w", encoding="utf-8", newline="") as file:
             writer = CsvWriter(file)
             writer.row(COLUMNS)
-            writer.rows(csv_rows(found))
-        yield f"Wrote {len(found.entries):,} payments to {options['out']}."
+            writer.rows(csv_rows(ledger))
+        yield f"Wrote {len(ledger.entries):,} payments to {options['out']}."
 
 
 def _options(parser: ArgumentParser) -> None:

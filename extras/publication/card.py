@@ -267,13 +267,17 @@ def _exclusions(described: DataDescription) -> str:
     """When and why people were excluded, and by whom, without the excluded people's names."""
     rows = [
         (
-            each.on,
-            each.by or "a command",
-            "after it" if each.after_report else "before it",
-            f"{each.answers:,}",
-            each.reason if described.disclosure.free_text else "only exported with --free-text",
+            exclusion.on,
+            exclusion.by or "a command",
+            "after it" if exclusion.after_report else "before it",
+            f"{exclusion.answers:,}",
+            exclusion.reason
+            if described.disclosure.free_text
+            else "only exported with --free-text",
         )
-        for each in sorted(described.collection.exclusions, key=lambda each: (each.on, each.reason))
+        for exclusion in sorted(
+            described.collection.exclusions, key=lambda exclusion: (exclusion.on, exclusion.reason)
+        )
     ]
     heading = ("excluded on", "by", "first report", "answers", "reason")
     return f"\n\n{_table(heading, rows)}" if rows else ""

@@ -133,12 +133,12 @@ def collection_of(study: Study, *, k: int) -> Collection:
 
 
 def _agreed(study: Study, k: int) -> Iterator[AgreedText]:
-    for each in agreed_versions(study):
-        kept = each.text
+    for version in agreed_versions(study):
+        kept = version.text
         yield AgreedText(
-            version=each.version,
-            people=f"{each.people:,}" if each.people >= k else f"under {k}",
-            days=_between(each.first, each.last),
+            version=version.version,
+            people=f"{version.people:,}" if version.people >= k else f"under {k}",
+            days=_between(version.first, version.last),
             text=_plain(kept.html) if kept else "",
             boxes=tuple(kept.statements) if kept else (),
             terms=kept.terms if kept else {},
@@ -241,11 +241,11 @@ def _readings(study: Study) -> tuple[dict[str, Any], ...]:
 
 def _versions_in_words(versions: Sequence[Reported]) -> Iterator[str]:
     """Sentences on each version with the number and times of its answers, if there are several."""
-    for each in versions if len(versions) > 1 else ():
-        times = " to ".join(filter(None, each.minutes))
+    for version in versions if len(versions) > 1 else ():
+        times = " to ".join(filter(None, version.minutes))
         yield (
-            f"{each.model or 'No name'}, fingerprint {each.fingerprint or 'none'}: "
-            f"{each.judgments:,} answers{f', {times}' if times else ''}."
+            f"{version.model or 'No name'}, fingerprint {version.fingerprint or 'none'}: "
+            f"{version.judgments:,} answers{f', {times}' if times else ''}."
         )
 
 

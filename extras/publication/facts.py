@@ -119,7 +119,10 @@ def collection(described: DataDescription) -> str:
 
 
 def _languages(described: DataDescription) -> str:
-    return ", ".join(f"“{each}”" for each in described.collection.item_languages) or "not known"
+    return (
+        ", ".join(f"“{language}”" for language in described.collection.item_languages)
+        or "not known"
+    )
 
 
 def promise(terms: Mapping[str, Any]) -> str:

@@ -26,8 +26,8 @@ WRONG, GUESSES, POPULAR, JUDGED = (
 def flags_table(report: ReportJson) -> Table:
     flags = report["remarks"]["flags"]
     rows = [
-        (each["item"], each | {"kinds": listed([ItemFlag(kind).label for kind in each["kinds"]])})
-        for each in flags["most"]
+        (flag["item"], flag | {"kinds": listed([ItemFlag(kind).label for kind in flag["kinds"]])})
+        for flag in flags["most"]
     ]
     return table_of_entries(
         "remarks_flags",
@@ -43,7 +43,7 @@ def sets_table(report: ReportJson) -> Table:
     found = report["remarks"]["either"]
     judges = found["judges"]
     rows = [("People", found["people"])]
-    rows += [(run_name(each, judges), each) for each in judges]
+    rows += [(run_name(judge, judges), judge) for judge in judges]
     return table_of_entries(
         "remarks_either",
         "Answers that accept the other response too",

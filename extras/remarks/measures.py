@@ -117,8 +117,8 @@ def _either(study: ReportedStudy, held: StudyRemarks) -> Json:
     return {"people": people, "judges": judges}
 
 
-def _counted(found: GeneralDifference) -> Json:
-    return {"n": found.n} | tested(found)
+def _counted(difference: GeneralDifference) -> Json:
+    return {"n": difference.n} | tested(difference)
 
 
 def _accuracies(choice: Ints, sets: Any, truth: Ints, told: Any, sharing: Any) -> Json:

@@ -23,7 +23,7 @@ WHO = {"people": "People"}
 def rules_of_runs(study: ReportedStudy) -> Json:
     """The entry of report.json; empty without a finished search."""
     given = study.data.of(StudyRules)
-    found = [count_rules(study, each) for each in given.searches] if given else []
+    found = [count_rules(study, search) for search in given.searches] if given else []
     found = [each for each in found if each]
     rules = [rule for each in found for rule in each["rules"]]
     # Over the rules of all runs; a run's own page corrects for its own rules.

@@ -22,26 +22,26 @@ from extras.rules.stats.reconstruction import FOLDS
 FEWEST_MEMBERS, FEWEST_ANSWERS, MOST_GROUPS = 8, 100, 12
 
 
-def count_rules(study: ReportedStudy, found: SearchedRules) -> Json:
+def count_rules(study: ReportedStudy, rules: SearchedRules) -> Json:
     """The entry of one run; empty if reports do not show the run."""
     runs = study.data.runs
-    place = next((n for n, run in enumerate(runs) if run.run == found.run), None)
+    place = next((n for n, run in enumerate(runs) if run.run == rules.run), None)
     if place is None:
         return {}
-    rows, sharing = shared_by_answers(study, found.item)
+    rows, sharing = shared_by_answers(study, rules.item)
     votes, judge = study.votes, study.judges[place].answer
-    favoured = np.full((len(found.rules), len(study.data.items)), -1, dtype=np.int8)
-    favoured[:, found.item] = found.favoured
+    favoured = np.full((len(rules.rules), len(study.data.items)), -1, dtype=np.int8)
+    favoured[:, rules.item] = rules.favoured
     sides = follow_rules(favoured, votes.item[rows], votes.choice[rows], judge, sharing)
-    weights = [weight for *_, weight in found.rules]
-    adjusted = holm([each.p for each in sides], weights)
+    weights = [weight for *_, weight in rules.rules]
+    adjusted = holm([side.p for side in sides], weights)
     out: Json = identity(runs[place])
-    out |= {"proposed_by": found.judge, "searches": found.searches, "items": found.item.size}
+    out |= {"proposed_by": rules.judge, "searches": rules.searches, "items": rules.item.size}
     out["rules"] = [
         _rule(text, source, weight, each, p)
-        for (text, source, weight), each, p in zip(found.rules, sides, adjusted, strict=True)
+        for (text, source, weight), each, p in zip(rules.rules, sides, adjusted, strict=True)
     ]
-    out["reconstructed"] = list(_reconstructed(study, found, judge))
+    out["reconstructed"] = list(_reconstructed(study, rules, judge))
     return out
 
 
@@ -54,15 +54,20 @@ def shared_by_answers(study: ReportedStudy, items: Ints) -> tuple[Ints, Sharing]
 
 
 def _rule(
-    text: str, source: str, weight: float, found: RuleFollowing, p_holm: float | None
+    text: str, source: str, weight: float, rule_following: RuleFollowing, p_holm: float | None
 ) -> Json:
-    out: Json = {"text": text, "source": source, "weight": weight, "support": found.support}
+    out: Json = {
+        "text": text,
+        "source": source,
+        "weight": weight,
+        "support": rule_following.support,
+    }
     for name in ("people", "judge", "difference"):
-        put(out, name, number(getattr(found, name)), "empty_group")
-    put_interval(out, "ci", found.interval, found.reason)
-    put(out, "p", number(found.p), found.reason)
-    put(out, "p_holm", number(p_holm), found.reason)
-    return out | {"differ": found.differ, "with_people": found.with_people}
+        put(out, name, number(getattr(rule_following, name)), "empty_group")
+    put_interval(out, "ci", rule_following.interval, rule_following.reason)
+    put(out, "p", number(rule_following.p), rule_following.reason)
+    put(out, "p_holm", number(p_holm), rule_following.reason)
+    return out | {"differ": rule_following.differ, "with_people": rule_following.with_people}
 
 
 def _reconstructed(study: ReportedStudy, found: SearchedRules, judge: Ints) -> Iterator[Json]:

@@ -66,12 +66,12 @@ class StudyRules(Extra):
     @property
     def digest(self) -> list[str]:
         """Equal for equal contents."""
-        return [each.digest for each in self.searches]
+        return [search.digest for search in self.searches]
 
 
 def rules_of(study: Study, data: Dataset, position: Mapping[int, int]) -> StudyRules | None:
     """The rules of a study; None without a finished search."""
-    found = [searched(each, position) for each in newest_searches(study)]
+    found = [searched(search, position) for search in newest_searches(study)]
     found.sort(key=lambda each: (each.run, each.digest))
     return StudyRules(tuple(found)) if found else None
 

@@ -43,7 +43,7 @@ FAVOURS = {"1": "r1", "2": "r2", "-": "neither", "?": "not known"}
 
 def cases_of(ids: Iterable[int]) -> dict[int, RuleCase]:
     """Items as a judge reads them, by id; which response comes first does not depend on them."""
-    found = Item.objects.filter(pk__in=list(ids)).select_related("persona", "study")
+    items = Item.objects.filter(pk__in=list(ids)).select_related("persona", "study")
     return {
         item.pk: RuleCase(
             profile_text(profile_for(item), style=item.study.persona_style),
@@ -51,7 +51,7 @@ def cases_of(ids: Iterable[int]) -> dict[int, RuleCase]:
             (item.r1.get("text") or "", item.r2.get("text") or ""),
             first_shown(item.pk),
         )
-        for item in found
+        for item in items
     }
 
 

@@ -154,12 +154,12 @@ def _readings(run: RunData, truth: Ints) -> tuple[FloatArray, FloatArray]:
 
 
 def _offer(
-    found: ErrorBudget, share: float, lever: str, prices: tuple[float, float], is_priced: bool
+    budget: ErrorBudget, share: float, lever: str, prices: tuple[float, float], is_priced: bool
 ) -> Json:
     """The cheapest study whose interval is that share as wide as now."""
     answer, judgment = prices
-    wanted = share * (found.half_width or 0.0)
-    best = cheapest(found, wanted, answer=answer, judgment=judgment, alone=lever)
+    wanted = share * (budget.half_width or 0.0)
+    best = cheapest(budget, wanted, answer=answer, judgment=judgment, alone=lever)
     out: Json = {}
     if best is None:
         return out | undefined("none_found", *SIZES, "half_width", "price")
@@ -179,13 +179,13 @@ def _wrong(is_wrong: Any, is_known: Any) -> FloatArray:
     return np.where(is_known, is_wrong.astype(np.float64), np.nan)
 
 
-def _number_of(found: EffectiveJudges) -> Json:
-    out: Json = {"judges": found.judges, "n": found.n}
-    put(out, "value", number(found.value), found.reason)
-    why = found.interval_reason or found.reason
-    put_interval(out, "ci", found.interval, why)
-    put(out, "correlation", number(found.correlation), found.reason)
-    put_interval(out, "correlation_ci", found.correlation_interval, why)
+def _number_of(judges: EffectiveJudges) -> Json:
+    out: Json = {"judges": judges.judges, "n": judges.n}
+    put(out, "value", number(judges.value), judges.reason)
+    why = judges.interval_reason or judges.reason
+    put_interval(out, "ci", judges.interval, why)
+    put(out, "correlation", number(judges.correlation), judges.reason)
+    put_interval(out, "correlation_ci", judges.correlation_interval, why)
     return out
 
 
@@ -254,22 +254,22 @@ def budget_tables(report: ReportJson) -> Iterator[Table]:
     )
 
 
-def _whose(found: ReportJson) -> str:
-    if found["wordings"] == 1:
-        return f"Accuracy of {run_name(found)}"
-    return f"Mean accuracy of {found['judge']} in {found['wordings']} wordings"
+def _whose(report: ReportJson) -> str:
+    if report["wordings"] == 1:
+        return f"Accuracy of {run_name(report)}"
+    return f"Mean accuracy of {report['judge']} in {report['wordings']} wordings"
 
 
-def _of_judge(found: ReportJson) -> str:
+def _of_judge(report: ReportJson) -> str:
     """How far wordings, orders and readings move the judge, where the data say so."""
     parts = [
-        f"{words} {decimal(100 * found[name] ** 0.5, 1)}"
+        f"{words} {decimal(100 * report[name] ** 0.5, 1)}"
         for name, words in (
             ("wording", "the judge’s accuracy between wordings"),
             ("order", "its readings of an item between orders"),
             ("reading", "its readings of an item in one order"),
         )
-        if found[name] is not None
+        if report[name] is not None
     ]
     return f"Standard deviations, in points: {'; '.join(parts)}. " if parts else ""
 

@@ -272,11 +272,11 @@ def _probes(report: ReportJson, judge: Any) -> Iterator[Line]:
         if judge is not None and each["judge"] == judge["judge"]
     ]
     words = [
-        f"{each['probe']} {points(each['shift'])} points"
-        if each.get("shift") is not None
-        else f"{each['probe']} {percent(each['flipped'])} changed"
-        for each in probes
-        if each.get("flipped") is not None
+        f"{probe['probe']} {points(probe['shift'])} points"
+        if probe.get("shift") is not None
+        else f"{probe['probe']} {percent(probe['flipped'])} changed"
+        for probe in probes
+        if probe.get("flipped") is not None
     ]
     yield _line("Bias probes", "; ".join(words), "no bias probe was run")
 

@@ -99,16 +99,16 @@ def _broken_by(
     )
 
 
-def _breakdown(found: BreakdownPoint) -> Json:
+def _breakdown(breakdown_point: BreakdownPoint) -> Json:
     out: Json = {}
-    why = found.reason or "none_found"
+    why = breakdown_point.reason or "none_found"
     for name in ("state", "becomes", "low", "high"):
-        put(out, name, getattr(found, name), why)
-    if found.low is None and found.state is not None:
+        put(out, name, getattr(breakdown_point, name), why)
+    if breakdown_point.low is None and breakdown_point.state is not None:
         out["low_reason"] = "none_found"
     out["curve"] = [
         {"share": share, "replaced": n, "changed": round(changed, 6)}
-        for share, n, changed in found.curve
+        for share, n, changed in breakdown_point.curve
     ]
     return out
 
@@ -154,8 +154,8 @@ def breakdown_table(report: ReportJson) -> Table:
     )
 
 
-def _of_ties(found: ReportJson) -> str:
-    if found["pasted_answers"][0]["state"] in WITHOUT_TRUTH:
+def _of_ties(report: ReportJson) -> str:
+    if report["pasted_answers"][0]["state"] in WITHOUT_TRUTH:
         return "The right answers are unknown: the verdict is about agreement with other people."
     return "A tied vote is worth the share of tied answers that is right."
 

@@ -96,11 +96,11 @@ def _counting(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [item for item in items if item["counts"]]
 
 
-def _numbers(shown: Evidence, looks: Sequence[Look]) -> dict[str, Any]:
+def _numbers(evidence: Evidence, looks: Sequence[Look]) -> dict[str, Any]:
     return {
-        "evidence": round(min(shown.largest, 1e9), 4),
+        "evidence": round(min(evidence.largest, 1e9), 4),
         "enough": ENOUGH,
-        "shown_at": looks[shown.shown_at - 1].number if shown.shown_at else None,
+        "shown_at": looks[evidence.shown_at - 1].number if evidence.shown_at else None,
     }
 
 

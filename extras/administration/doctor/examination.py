@@ -66,9 +66,9 @@ def lost_owners() -> Iterator[InvariantFault]:
         study=OuterRef("pk"), role=Membership.Role.OWNER, user__is_active=True
     )
     deleted = StudyLog.objects.filter(study=OuterRef("pk"), user=None, detail__has_key="by")
-    found = Study.objects.filter(archived_at=None, is_simulated=False).exclude(Exists(owners))
+    studies = Study.objects.filter(archived_at=None, is_simulated=False).exclude(Exists(owners))
     had_members = Exists(Membership.objects.filter(study=OuterRef("pk"))) | Exists(deleted)
-    for slug in found.filter(had_members).order_by("slug").values_list("slug", flat=True):
+    for slug in studies.filter(had_members).order_by("slug").values_list("slug", flat=True):
         yield InvariantFault("No owner can sign in.", study=slug)
 
 

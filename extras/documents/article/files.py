@@ -126,9 +126,11 @@ def write_article(data: Sequence[ArticleData], folder: Path, *, date: Date) -> l
         for path in folder.glob(pattern):
             path.unlink()
     tables, figures = article_tables(data), article_figures(data)
-    write_tables([*(each.table for each in tables), *(each.table for each in figures)], folder)
-    for each in figures:
-        write_picture(each.figure, folder, columns=each.columns, title=str(each.figure.title))
+    write_tables(
+        [*(figure.table for figure in tables), *(figure.table for figure in figures)], folder
+    )
+    for figure in figures:
+        write_picture(figure.figure, folder, columns=figure.columns, title=str(figure.figure.title))
     page = render_article(data, tables, figures, date=date)
     (folder / "article.html").write_text(page, encoding="utf-8")
     return sorted(path for pattern in WRITTEN for path in folder.glob(pattern))
@@ -145,10 +147,10 @@ def render_article(
     return render_document(
         "documents/article.html",
         slug=data[0].slug if len(data) == 1 else "article",
-        figures=[each.figure for each in figures],
+        figures=[figure.figure for figure in figures],
         titles=[each.title for each in data],
-        tables=[(shown(each.table), each.missing) for each in tables],
-        drawn=[(each.figure, shown(each.table)) for each in figures],
+        tables=[(shown(table.table), table.missing) for table in tables],
+        drawn=[(figure.figure, shown(figure.table)) for figure in figures],
         is_simulated=any(each.is_simulated for each in data),
         made_on=date,
     )

@@ -221,7 +221,7 @@ def _banded_row(
     row = []
     for model in models:
         run = find_run(data, model, features=features, certain=True)
-        row += [_cell(found) for found in _bands(run.counts if run else None)]
+        row += [_cell(band) for band in _bands(run.counts if run else None)]
         if run:
             shown = "" if features == "all" else f", {features_words(features)}"
             sources.fill(f"{model}{shown}", data, run)

@@ -123,8 +123,8 @@ def _counted_pseudonyms(study: Study) -> list[str]:
         assignment__item__split=Item.Split.MAIN,
         standing__in=COUNTED,
     )
-    found = Annotator.objects.filter(Exists(counts), study=study, excluded_at=None)
-    return list(found.values_list("pseudonym", flat=True))
+    annotators = Annotator.objects.filter(Exists(counts), study=study, excluded_at=None)
+    return list(annotators.values_list("pseudonym", flat=True))
 
 
 def _raters(study: Study) -> list[str]:

@@ -84,12 +84,12 @@ class Variable:
 
     def counts(self) -> dict[int, int]:
         """How often each code was given."""
-        found = Counter(self.numbers if self.kind == "coded" else ())
-        return {code: found[code] for code in self.words.values()}
+        counts = Counter(self.numbers if self.kind == "coded" else ())
+        return {code: counts[code] for code in self.words.values()}
 
     def counts_of_missing(self) -> dict[WhyMissing, int]:
-        found = Counter(self.reasons)
-        return {why: found[why] for why in WhyMissing}
+        counts = Counter(self.reasons)
+        return {why: counts[why] for why in WhyMissing}
 
     @property
     def present(self) -> int:
@@ -110,7 +110,9 @@ class Variables:
     def __init__(self, table: ExportTableFile) -> None:
         rules = rules_of(table)
         self.table = table
-        self.all = [Variable.of(table.name, each, rules.get(each.name)) for each in table.columns]
+        self.all = [
+            Variable.of(table.name, column, rules.get(column.name)) for column in table.columns
+        ]
         self.rows = 0
 
     def put(self, batch: TableBatch) -> None:

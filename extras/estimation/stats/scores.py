@@ -99,22 +99,22 @@ def interval_of_scores(
     return within(Estimate(value, interval=interval_of(*ends, level, method, items.known)))
 
 
-def within(found: Estimate) -> Estimate:
+def within(estimate: Estimate) -> Estimate:
     """Clip a share to 0..1."""
-    if found.value is None:
-        return found
-    interval = found.interval
+    if estimate.value is None:
+        return estimate
+    interval = estimate.interval
     if interval is not None:
         low, high = (min(max(end, 0.0), 1.0) for end in (interval.low, interval.high))
         if not low < high:
             return Estimate(None, "not_identified")
         interval = replace(interval, low=low, high=high)
-    return replace(found, value=min(max(found.value, 0.0), 1.0), interval=interval)
+    return replace(estimate, value=min(max(estimate.value, 0.0), 1.0), interval=interval)
 
 
-def width(found: Estimate) -> float | None:
+def width(estimate: Estimate) -> float | None:
     """Width of the interval; None without one."""
-    return None if found.interval is None else found.interval.high - found.interval.low
+    return None if estimate.interval is None else estimate.interval.high - estimate.interval.low
 
 
 def answers_saved(n_answered: int, alone: Estimate, combined: Estimate) -> float | None:

@@ -346,6 +346,6 @@ def _differing(values: FloatArray) -> int:
     return int(values.size - n.max())
 
 
-def _value(found: Estimate) -> float:
-    assert found.value is not None  # noqa: S101 - the caller has looked
-    return found.value
+def _value(estimate: Estimate) -> float:
+    assert estimate.value is not None  # noqa: S101 - the caller has looked
+    return estimate.value

@@ -169,7 +169,7 @@ def ranks(distances: Sequence[float | None]) -> list[int | None]:
     >>> ranks([0.2, 0.1, None, 0.1])
     [3, 1, None, 1]
     """
-    known = [None if each is None else round(each, ROUNDING) for each in distances]
+    known = [None if distance is None else round(distance, ROUNDING) for distance in distances]
     return [
         None if each is None else 1 + sum(other is not None and other < each for other in known)
         for each in known

@@ -441,13 +441,14 @@ def _near_detectable(
     return [(gap, ease) for gap in gaps if (ease := model.judge_ease(gap)) is not None]
 
 
-def _outcome(difference: float, found: SimulatedVerdicts) -> DesignOutcome:
-    n = found.state.size
+def _outcome(difference: float, verdicts: SimulatedVerdicts) -> DesignOutcome:
+    n = verdicts.state.size
     chances = {
-        name: Chance.of(int((found.state == place).sum()), n) for place, name in enumerate(STATES)
+        name: Chance.of(int((verdicts.state == place).sum()), n)
+        for place, name in enumerate(STATES)
     }
-    chances["not_worse"] = Chance.of(int(found.not_worse.sum()), n)
-    half = None if np.isnan(found.half_width).all() else float(np.nanmedian(found.half_width))
+    chances["not_worse"] = Chance.of(int(verdicts.not_worse.sum()), n)
+    half = None if np.isnan(verdicts.half_width).all() else float(np.nanmedian(verdicts.half_width))
     return DesignOutcome(difference, chances, half)
 
 

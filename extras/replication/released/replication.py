@@ -120,7 +120,7 @@ class PaperFigure:
             fixed(title),
             fixed(caption),
             self.name,
-            [bars_panel(each.title, each.bars, note=each.summary) for each in self.panels],
+            [bars_panel(panel.title, panel.bars, note=panel.summary) for panel in self.panels],
             key=RIGHT_AND_WRONG,
         )
 
@@ -394,19 +394,19 @@ def replicate(files: Sequence[Path], *, on_file: Callable[[], None] = lambda: No
     return Replication(result, charts(rows), tuple(unreadable), in_article(rows))
 
 
-def write_replication(found: Replication, out: Path) -> list[Path]:
+def write_replication(replication: Replication, out: Path) -> list[Path]:
     """Write replication.json, replication.html, tables/ and article/ to `out`; return the paths."""
-    tables = all_tables(found.result, found.charts)
+    tables = all_tables(replication.result, replication.charts)
     page = render_document(
         "replication/replication.html",
         slug="replication",
-        figures=[chart.figure for chart in found.charts],
-        result=found.result,
-        verdict=verdict(found.result["cells"]),
+        figures=[chart.figure for chart in replication.charts],
+        result=replication.result,
+        verdict=verdict(replication.result["cells"]),
         files=shown(tables["files"]),
         cells=[shown(tables[name]) for name in TITLES if name in tables],
         printed=shown(tables["printed"]),
-        drawn=[(chart.figure, shown(tables[chart.name])) for chart in found.charts],
+        drawn=[(chart.figure, shown(tables[chart.name])) for chart in replication.charts],
     )
     written = list(tables.values())
-    return write_output(out, "replication", found.result, page, written, found.article)
+    return write_output(out, "replication", replication.result, page, written, replication.article)

@@ -68,7 +68,7 @@ def read_prompts(file: File) -> list[ReleasedPrompt]:
     released = parse_released(file)
     raw = [found for found in read_json_lines(file) if not isinstance(found, BadLine)]
     texts = [_texts(row) for _, row in raw]
-    if any("pair_a" in each for each in texts):
+    if any("pair_a" in text for text in texts):
         _end_pairs(texts)
     return [
         ReleasedPrompt(row, PromptRow(line, str(fields["prompt"]), found))
@@ -99,13 +99,13 @@ def _end_pairs(texts: Sequence[dict[str, str]]) -> None:
     Any further white space is part of a row's text.
     """
     for side in "ab":
-        ends = [each[f"pair_{side}"][::-1] for each in texts]
+        ends = [text[f"pair_{side}"][::-1] for text in texts]
         shared = 0
         while (last := {end[shared : shared + 1] for end in ends}) <= _BLANKS and len(last) == 1:
             shared += 1
-        for each in texts:
-            pair = each.pop(f"pair_{side}")
-            each[f"response_{side}"] = pair[: len(pair) - shared]
+        for text in texts:
+            pair = text.pop(f"pair_{side}")
+            text[f"response_{side}"] = pair[: len(pair) - shared]
 
 
 _SCALE = 100  # the certainties that our protocols read

@@ -121,7 +121,7 @@ LINKS = GivenOut("share_links", "Share report", "share_links:links", end_links)
 
 def links_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
     """A user's links that still open reports of the study."""
-    found = ShareLink.objects.filter(
+    share_links = ShareLink.objects.filter(
         report__study=study, created_by=user_id, revoked_at=None, expires_at__gt=clock.now()
     )
 
@@ -133,7 +133,7 @@ def links_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
             hand_to=lambda heir: ShareLink.objects.filter(pk=link.pk).update(created_by=heir),
         )
 
-    return [grant(link) for link in found.select_related("report")]
+    return [grant(link) for link in share_links.select_related("report")]
 
 
 def open_link(*, public_id: str, key: str) -> ShareLink | None:

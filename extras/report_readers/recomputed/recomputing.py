@@ -263,16 +263,16 @@ def _people_now(slugs: Sequence[str]) -> PeopleNow:
     """Like `_people_of`; in a pooled report, annotators are listed by wave name too."""
     if len(slugs) == 1:
         return _people_of(slugs[0])
-    found = PeopleNow({}, set(), set(), 0)
+    people = PeopleNow({}, set(), set(), 0)
     for slug in slugs:
         wave = _people_of(slug)
-        found = PeopleNow(
-            found.withdrawn | {f"{slug}/{name}": n for name, n in wave.withdrawn.items()},
-            found.excluded | {f"{slug}/{name}" for name in wave.excluded},
-            found.known | {f"{slug}/{name}" for name in wave.known},
-            found.deleted + wave.deleted,
+        people = PeopleNow(
+            people.withdrawn | {f"{slug}/{name}": n for name, n in wave.withdrawn.items()},
+            people.excluded | {f"{slug}/{name}" for name in wave.excluded},
+            people.known | {f"{slug}/{name}" for name in wave.known},
+            people.deleted + wave.deleted,
         )
-    return found
+    return people
 
 
 def _raters(report: Mapping[str, Any]) -> set[str]:

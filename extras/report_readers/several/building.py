@@ -45,8 +45,8 @@ def reports_of(user: User | AnonymousUser) -> list[StudiesReport]:
 
 def about(study: Study, *states: str) -> list[StudiesReport]:
     """The reports about a study in these states."""
-    found = StudiesReport.objects.filter(state__in=states)
-    return [report for report in found if study.slug in report.slugs]
+    reports = StudiesReport.objects.filter(state__in=states)
+    return [report for report in reports if study.slug in report.slugs]
 
 
 @transaction.atomic

@@ -87,9 +87,9 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
         promised=_sums(wave.promised for wave in waves),
         not_counted=_sums(wave.not_counted for wave in waves),
         exclusions=tuple(
-            replace(each, rater=f"{wave.study.slug}/{each.rater}")
+            replace(exclusion, rater=f"{wave.study.slug}/{exclusion.rater}")
             for wave in waves
-            for each in wave.exclusions
+            for exclusion in wave.exclusions
         ),
         left_out=tuple(
             replace(each, item=f"{wave.study.slug}/{each.item}")
@@ -102,9 +102,9 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
         no_plan=no_plan,
         late_changes=tuple(dict.fromkeys(change for wave in waves for change in wave.late_changes)),
         departures=tuple(
-            replace(each, what=f"{each.what} of {wave.study.slug}")
+            replace(departure, what=f"{departure.what} of {wave.study.slug}")
             for wave in waves
-            for each in wave.departures
+            for departure in wave.departures
         ),
         is_sealed=_is_sealed(waves, position),
         set_aside_raters=tuple(people.names[people.n_raters :]),
@@ -203,9 +203,9 @@ def _people(waves: Sequence[Dataset]) -> _People:
                         groups.append(told)
                     else:
                         groups[place] = {**told, **groups[place]}
-    several = sum(len(each) > 1 for each in names)
+    several = sum(len(name) > 1 for name in names)
     return _People(
-        names=[" + ".join(each) for each in names],
+        names=[" + ".join(name) for name in names],
         groups=groups,
         places=places,
         n_raters=len(groups),

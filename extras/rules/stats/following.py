@@ -184,7 +184,7 @@ def _tested(
         reason = "too_few_clusters"
     interval, p = None, None
     if reason is None and value is not None:
-        se, df = variance**0.5, min(df, *(each - 1 for each in clusters), gap.size - 1)
+        se, df = variance**0.5, min(df, *(cluster - 1 for cluster in clusters), gap.size - 1)
         half = t_quantile(df, (1 + level) / 2) * se
         ends = max(value - half, -1.0), min(value + half, 1.0)
         interval = interval_of(*ends, level, "general t", sharing)

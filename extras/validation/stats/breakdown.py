@@ -174,68 +174,70 @@ def replacement_breakdown(
 
 
 def _breakdown(
-    given: Contest, suspects: Sequence[bool], rng: np.random.Generator, n_draws: int
+    contest: Contest, suspects: Sequence[bool], rng: np.random.Generator, n_draws: int
 ) -> BreakdownPoint:
-    if given.n == 0:
+    if contest.n == 0:
         return BreakdownPoint(None, reason="empty_group")
-    if given.state is None:
-        return BreakdownPoint(None, reason=given.why_not(given.found))
-    smallest, tried = _smallest(given)
+    if contest.state is None:
+        return BreakdownPoint(None, reason=contest.why_not(contest.found))
+    smallest, tried = _smallest(contest)
     found = smallest
-    if smallest is None and given.people > EXACT:
-        found = _greedy(given, suspects)
+    if smallest is None and contest.people > EXACT:
+        found = _greedy(contest, suspects)
     low = len(smallest) if smallest is not None else tried + 1
     return BreakdownPoint(
-        given.state,
-        low if found is not None or given.people > EXACT else None,
+        contest.state,
+        low if found is not None or contest.people > EXACT else None,
         None if found is None else len(found),
-        None if found is None else next(given.states([found])),
-        () if found is None else tuple(int(given.rows.names[one]) for one in found),
-        _curve(given, rng, n_draws),
+        None if found is None else next(contest.states([found])),
+        () if found is None else tuple(int(contest.rows.names[one]) for one in found),
+        _curve(contest, rng, n_draws),
     )
 
 
-def _smallest(given: Contest) -> tuple[tuple[int, ...] | None, int]:
+def _smallest(contest: Contest) -> tuple[tuple[int, ...] | None, int]:
     """The first smallest set that changes the verdict, and the largest size that was tried."""
     tried = 0
-    for size in range(1, given.people + 1):
-        if given.people > EXACT and comb(given.people, size) > MOST_SETS:
+    for size in range(1, contest.people + 1):
+        if contest.people > EXACT and comb(contest.people, size) > MOST_SETS:
             break
-        sets = combinations(range(given.people), size)
+        sets = combinations(range(contest.people), size)
         while batch := list(islice(sets, 256)):
-            for members, state in zip(batch, given.states(batch), strict=True):
-                if state != given.state:
+            for members, state in zip(batch, contest.states(batch), strict=True):
+                if state != contest.state:
                     return members, size
         tried = size
     return None, tried
 
 
-def _greedy(given: Contest, suspects: Sequence[bool]) -> tuple[int, ...] | None:
+def _greedy(contest: Contest, suspects: Sequence[bool]) -> tuple[int, ...] | None:
     """A set that changes the verdict, found by influence; None if there is none."""
-    suspected = np.zeros(given.people, dtype=np.bool_)
+    suspected = np.zeros(contest.people, dtype=np.bool_)
     if suspects:
-        suspected = np.asarray(suspects, dtype=np.bool_)[given.rows.names]
+        suspected = np.asarray(suspects, dtype=np.bool_)[contest.rows.names]
     sets = [
-        _followed(given, suspected, sign, way) for way in range(given.ways) for sign in (1.0, -1.0)
+        _followed(contest, suspected, sign, way)
+        for way in range(contest.ways)
+        for sign in (1.0, -1.0)
     ]
     return min((each for each in sets if each is not None), key=len, default=None)
 
 
 def _followed(
-    given: Contest, suspected: BoolArray, sign: float, way: int
+    contest: Contest, suspected: BoolArray, sign: float, way: int
 ) -> tuple[int, ...] | None:
     chosen: list[int] = []
-    counts, left = given.counts.copy(), np.ones(given.people, dtype=np.bool_)
-    rows, own, answer = given.rows, given.rows.annotator, np.arange(given.rows.item.size)
+    counts, left = contest.counts.copy(), np.ones(contest.people, dtype=np.bool_)
+    rows, own, answer = contest.rows, contest.rows.annotator, np.arange(contest.rows.item.size)
     differs = rows.choice != rows.pasted
-    while len(chosen) < min(given.people, MOST_STEPS):
+    while len(chosen) < min(contest.people, MOST_STEPS):
         moved = counts[rows.item]
-        before = given.value_of(moved, rows.item, way)
+        before = contest.value_of(moved, rows.item, way)
         moved[answer, rows.choice] -= 1
         moved[answer, rows.pasted] += 1
         # Votes that change no majority yet still prepare for the next ones.
-        gain = given.value_of(moved, rows.item, way) - before + given.prepares
-        influence = sign * np.bincount(own, np.where(differs, gain, 0.0), given.people)
+        gain = contest.value_of(moved, rows.item, way) - before + contest.prepares
+        influence = sign * np.bincount(own, np.where(differs, gain, 0.0), contest.people)
         influence = np.where(left, influence + 1e-9 * suspected, -np.inf)
         one = int(influence.argmax())
         chosen.append(one)
@@ -243,31 +245,31 @@ def _followed(
         at = own == one
         np.add.at(counts, (rows.item[at], rows.choice[at]), -1)
         np.add.at(counts, (rows.item[at], rows.pasted[at]), 1)
-        if _changes(given, chosen):
-            return _pruned(given, chosen)
+        if _changes(contest, chosen):
+            return _pruned(contest, chosen)
     return None
 
 
-def _changes(given: Contest, members: Sequence[int]) -> bool:
-    return next(given.states([members])) != given.state
+def _changes(contest: Contest, members: Sequence[int]) -> bool:
+    return next(contest.states([members])) != contest.state
 
 
-def _pruned(given: Contest, members: Sequence[int]) -> tuple[int, ...]:
+def _pruned(contest: Contest, members: Sequence[int]) -> tuple[int, ...]:
     kept = list(members)
     for one in members:
         fewer = [each for each in kept if each != one]
-        if fewer and _changes(given, fewer):
+        if fewer and _changes(contest, fewer):
             kept = fewer
     return tuple(kept)
 
 
 def _curve(
-    given: Contest, rng: np.random.Generator, n_draws: int
+    contest: Contest, rng: np.random.Generator, n_draws: int
 ) -> tuple[tuple[float, int, float], ...]:
     points = []
     for share in SHARES:
-        size = max(1, round(share * given.people))
-        order = np.argsort(rng.random((n_draws, given.people)), axis=1)[:, :size]
-        changed = [state != given.state for state in given.states(order.tolist())]
+        size = max(1, round(share * contest.people))
+        order = np.argsort(rng.random((n_draws, contest.people)), axis=1)[:, :size]
+        changed = [state != contest.state for state in contest.states(order.tolist())]
         points.append((share, size, float(np.mean(changed))))
     return tuple(points)

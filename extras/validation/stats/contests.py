@@ -33,15 +33,15 @@ CELLS = 2_000_000  # of a table of sets by items
 ALPHA = 0.05  # of the test that a judge can replace a person
 
 
-def state_of(found: GeneralDifference, margin: float) -> VerdictState | None:
+def state_of(difference: GeneralDifference, margin: float) -> VerdictState | None:
     """The verdict of a judge's accuracy minus that of people."""
-    if found.interval is None or found.narrow is None:
+    if difference.interval is None or difference.narrow is None:
         return None
-    if found.interval.low > 0:
+    if difference.interval.low > 0:
         return "better"
-    if found.interval.high < 0:
+    if difference.interval.high < 0:
         return "worse"
-    is_within = found.narrow.low > -margin and found.narrow.high < margin
+    is_within = difference.narrow.low > -margin and difference.narrow.high < margin
     return "equivalent" if is_within else "cannot_tell"
 
 
@@ -165,11 +165,11 @@ class AgainstMajority(Contest):
         gaps = (self.judge == self.truth) - self.credit(counts, self.truth)
         yield from general_differences(gaps, self.rows.sharing, margin=self.margin)
 
-    def state_of(self, found: GeneralDifference) -> VerdictState | None:
-        return state_of(found, self.margin)
+    def state_of(self, difference: GeneralDifference) -> VerdictState | None:
+        return state_of(difference, self.margin)
 
-    def why_not(self, found: GeneralDifference) -> Reason | None:
-        return found.interval_reason or found.reason
+    def why_not(self, difference: GeneralDifference) -> Reason | None:
+        return difference.interval_reason or difference.reason
 
     def credit(self, counts: IntArray, truth: IntArray) -> FloatArray:
         """What the majority of these votes is worth: 1 right, 0 wrong, a share of a tie."""
@@ -203,21 +203,21 @@ class InsteadOfAPerson(Contest):
             counts, judge, self.rows.sharing, epsilon=self.epsilon, alpha=ALPHA
         )
 
-    def state_of(self, found: PooledReplacement) -> VerdictState | None:
-        scales = (found.raw, found.balanced)
-        if found.raw.advantage.interval is None:
+    def state_of(self, replacement: PooledReplacement) -> VerdictState | None:
+        scales = (replacement.raw, replacement.balanced)
+        if replacement.raw.advantage.interval is None:
             return None
-        if found.rarest < FEWEST_OF_A_LABEL:
+        if replacement.rarest < FEWEST_OF_A_LABEL:
             return "not_settled"
-        ends = [each.advantage.interval for each in scales]
+        ends = [scale.advantage.interval for scale in scales]
         if any(each is not None and each.low > self.epsilon for each in ends):
             return "not_replaceable"
-        p = max(1.0 if each.p is None else each.p for each in scales) * self.among
-        is_better = self.same_label <= ONE_LABEL and (found.gain_low or 0.0) > 0
+        p = max(1.0 if scale.p is None else scale.p for scale in scales) * self.among
+        is_better = self.same_label <= ONE_LABEL and (replacement.gain_low or 0.0) > 0
         return "replaceable" if is_better and p <= ALPHA else "not_settled"
 
-    def why_not(self, found: PooledReplacement) -> Reason | None:
-        return found.raw.advantage.interval_reason or found.raw.advantage.reason
+    def why_not(self, replacement: PooledReplacement) -> Reason | None:
+        return replacement.raw.advantage.interval_reason or replacement.raw.advantage.reason
 
     @cached_property
     def weights(self) -> FloatArray:
