@@ -238,7 +238,8 @@ def database(value: str) -> dict[str, Any]:
     if parts.scheme == "sqlite":
         return sqlite(Path(unquote(parts.path)))
     try:
-        found = Env.db_url_config(value) if parts.scheme in {"postgres", "postgresql"} else None
+        is_postgres = value.startswith(("postgres://", "postgresql://"))
+        found = Env.db_url_config(value) if is_postgres else None
     except ValueError:
         found = None
     if found is None:
