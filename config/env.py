@@ -238,7 +238,8 @@ def database(value: str) -> dict[str, Any]:
     if parts.scheme == "sqlite":
         return sqlite(Path(unquote(parts.path)))
     try:
-        database = Env.db_url_config(value) if parts.scheme in {"postgres", "postgresql"} else None
+        is_postgres = value.startswith(("postgres://", "postgresql://"))
+        database = Env.db_url_config(value) if is_postgres else None
     except ValueError:
         database = None
     if database is None:

@@ -63,7 +63,7 @@ def health() -> dict[str, str]:
     """The state of each part: “ok”, or what is wrong."""
     return {
         "database": _database(),
-        "broker": _broker(),
+        "broker": broker_state(),
         "storage": _storage(),
         "clock": _clock(),
     }
@@ -206,7 +206,8 @@ def _storage() -> str:
     return "ok"
 
 
-def _broker() -> str:
+def broker_state() -> str:
+    """“ok”, or what is wrong with the broker or with the workers that read it."""
     if settings.CELERY_BROKER_URL.startswith("filesystem://"):
         if not os.access(settings.VAR_DIR / "queue" / "messages", os.W_OK):
             return "folder not writable"

@@ -8,7 +8,7 @@ import django
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from config import private_files
@@ -71,7 +71,7 @@ def what_is_wrong() -> str:
 
     try:
         executor = MigrationExecutor(connection)
-    except OperationalError as error:
+    except DatabaseError as error:
         return f"The database does not answer: {str(error).strip()}. Check DATABASE_URL."
     if sentence := newer_database():
         return sentence
@@ -97,7 +97,7 @@ def main() -> None:
         migrate()
     except ImproperlyConfigured as error:
         sys.exit(str(error))
-    except OperationalError:
+    except DatabaseError:
         if sentence := what_is_wrong():
             sys.exit(sentence)
         raise

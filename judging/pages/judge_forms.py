@@ -114,7 +114,7 @@ _HINTS = {
     "thinking_tokens": "Additional tokens for a model that thinks before it replies.",
     "structured": "Replies in a form that the server enforces. A test finds out whether it can.",
     "probabilities": "",
-    "takes_images": "For studies whose items show pictures or films. Ask the provider, or try one item.",
+    "takes_images": "For studies whose items show pictures or films. Ask the provider or try one.",
     "takes_audio": "",
 }
 

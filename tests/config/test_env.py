@@ -44,6 +44,11 @@ from config.env import (
             "their own variables.",
         ),
         (address("redis"), "rediss:u:secret", "must be a URL that starts with redis://."),
+        (
+            database,
+            "postgres:/thirdperson",
+            "must be postgresql://user:password@host/name or sqlite:///path.",
+        ),
     ],
 )
 def test_a_bad_value_is_refused_by_name(monkeypatch, cast, value, sentence):

@@ -88,6 +88,25 @@ def test_a_command_on_an_empty_database_says_how_to_set_it_up(tmp_path, command)
     )
 
 
+@pytest.mark.sqlite
+def test_a_file_that_is_no_database_is_named(tmp_path):
+    file = tmp_path / "other.sqlite3"
+    file.write_text("This is no database. " * 100)
+
+    failed = python(
+        tmp_path,
+        "manage.py",
+        "study_state",
+        "x",
+        "open",
+        DATABASE_URL=f"sqlite:///{file}",
+        SECRET_KEY="s" * 50,
+    )
+
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("The database does not answer: file is not a database.")
+
+
 @pytest.mark.nightly
 @pytest.mark.sqlite
 def test_a_command_whose_database_is_away_says_so(tmp_path):

@@ -128,7 +128,7 @@ def test_health_names_a_disk_that_is_short_of_space(
         return found._replace(total=int(total * 1e9), free=int(free * 1e9))
 
     monkeypatch.setattr("shutil.disk_usage", usage)
-    monkeypatch.setattr("config.health._broker", lambda: "ok")
+    monkeypatch.setattr("config.health.broker_state", lambda: "ok")
 
     response = admin_client.get("/healthz")
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Exists, ForeignKey, OuterRef
 
-from config.health import lacks_migrations, newer_database, short_disks, silent_roles
+from config.health import broker_state, lacks_migrations, newer_database, short_disks, silent_roles
 from extras.administration.doctor import annotator_checks, file_checks, judge_checks
 from extras.administration.doctor.checks import InvariantCheck, InvariantFault
 from studies.file_storage.storage import wrong_location
@@ -149,6 +149,11 @@ def full_disks() -> Iterator[InvariantFault]:
         yield InvariantFault(f"Only {sentence}.")
 
 
+def broker_away() -> Iterator[InvariantFault]:
+    if broker_state() == "unreachable":  # a folder is made when the processes start
+        yield InvariantFault("The server of CELERY_BROKER_URL does not answer.")
+
+
 MIGRATIONS = InvariantCheck(
     "migrations",
     "The database and the program have the same version",
@@ -180,6 +185,12 @@ INSTALLATION_CHECKS = [
         "The disks of the database, of files and of temporary files have space",
         full_disks,
         "Delete what you no longer need there, or give the machine a larger disk.",
+    ),
+    InvariantCheck(
+        "broker",
+        "The broker takes tasks for workers",
+        broker_away,
+        "Check CELERY_BROKER_URL, and start its server.",
     ),
     InvariantCheck(
         "processes",

@@ -39,7 +39,7 @@ def test_two_presses_make_one_backup_which_is_downloaded_and_deleted(client, adm
     assert BackupJob.objects.get().state == "done"
     assert "files were written" in client.get(PAGE).content.decode()
     assert client.get(f"{PAGE}backups/{backup.pk}/").getvalue()[:2] == b"PK"
-    client.post(f"{PAGE}backups/{backup.pk}/delete/")
+    client.post(PAGE, {"action": "delete_backup", "backup": backup.pk})
     assert client.get(f"{PAGE}backups/{backup.pk}/").status_code == 404
     assert Backup.objects.exists()
 

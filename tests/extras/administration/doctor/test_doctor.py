@@ -450,3 +450,10 @@ def test_it_reads_in_portions(lived_in, monkeypatch):
     raise_an_item_counter(lived_in)
 
     assert found() == {"item-counters": 1}
+
+
+@pytest.mark.django_db
+def test_it_finds_a_broker_that_does_not_answer(settings):
+    settings.CELERY_BROKER_URL = "redis://127.0.0.1:9/0"
+
+    assert "broker" in refused_by_doctor()
