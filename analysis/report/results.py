@@ -23,7 +23,6 @@ from analysis.report.quantities import (
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import TOO_SMALL
 from analysis.report.sentences import holds, level_of
-from analysis.stats.core.shared_variance import FEW_CLUSTERS
 
 NOTHING = Words("")
 
@@ -240,6 +239,9 @@ def uneven(found: ReportJson, path: str = "") -> Text | None:
 
 def is_lopsided(found: ReportJson, kind: str) -> bool:
     """Whether there are enough personas or questions, but a few have most of the items."""
+    # Here, because a card of a bundle uses this module and loads no statistics.
+    from analysis.stats.core.shared_variance import FEW_CLUSTERS
+
     return kind != "people" and found["clusters"][kind] >= FEW_CLUSTERS
 
 
