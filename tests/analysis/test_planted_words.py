@@ -26,10 +26,10 @@ def planted(
     persona_of=lambda place: place % 20,
     topic_of=lambda place: "",
     choice_of=lambda truth, is_right: truth if is_right else MIRROR[truth],
-    **study,
+    **settings,
 ):
     """100 items; `judge` and `people` say who is right, with the item's place and the seat."""
-    study = make_study(state=Study.State.CLOSED, extras=[], **study)
+    study = make_study(state=Study.State.CLOSED, extras=[], **settings)
     run = make_run(study=study, judge="j")
     personas = [make_persona(study=study) for _ in range(20)]
     raters = [make_rater(study=study) for _ in range(15)]

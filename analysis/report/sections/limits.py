@@ -77,7 +77,7 @@ def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     found = [*_sides(study), *_lengths(study), *_certainty(study), *_topics(study)]
     adjusted = _elsewhere(study, earlier)
     for claim in found:
-        adjusted.setdefault(claim.kind, []).append(claim.p)
+        adjusted.setdefault(claim.kind, []).append(_as_claimed(claim, earlier))
     tested = {
         kind: known
         for kind, values in adjusted.items()
@@ -97,6 +97,16 @@ def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     totals: Json = {key: sum(each[key] for each in kinds) for key in ("tested", "hold")}
     members = [claim.as_json() for claim in found]
     return {"claims_tested": totals | {"kinds": kinds, "members": members}}
+
+
+def _as_claimed(claim: RaterClaim, earlier: ReportJson) -> float | None:
+    """The adjusted p value; 1 if the interval of a correlation, in its chapter, includes 0."""
+    if claim.kind != TOGETHER:
+        return claim.p
+    entry = earlier["comparison"][int(claim.who.removeprefix("judges."))]["certainty"]
+    if entry.get("spearman_general_ci") is None:
+        return claim.p
+    return claim_p({"p": claim.p, "ci": entry["spearman_general_ci"]}, "p")
 
 
 def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[float | None]]:
@@ -335,10 +345,10 @@ def claims_table(report: ReportJson) -> Table:
             ("Level", "p", "level"),
         ],
         "Claims are sentences and titles that say that something differs, leans or is harder. p "
-        "is adjusted within a kind over all runs, people and groups. The level is what Holm "
-        "leaves to a kind among all kinds, “–” if none of its claims holds. If nothing "
-        "differs, at most about one report in twenty has any such sentence. The answer on the "
-        "first screen has its own level.",
+        "is adjusted within a kind over all runs, people and groups, and 1 if the interval of the "
+        "claim’s number includes 0. The level is what Holm leaves to a kind among all kinds, “–” "
+        "if none of its claims holds. If nothing differs, at most about one report in twenty has "
+        "any such sentence. The answer on the first screen has its own level.",
         first="Claims about",
     )
 
@@ -347,7 +357,13 @@ class Claims(Section):
     """How many claims were tested, and how many hold."""
 
     name = "claims"
-    needs = ("group_errors", "high_sets", "bias_probes", "own_responses")
+    needs = (
+        "certainty_comparison",
+        "group_errors",
+        "high_sets",
+        "bias_probes",
+        "own_responses",
+    )
     collects_claims = True
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
