@@ -40,6 +40,7 @@ from analysis.data.raters import (
     exclusions_of,
     first_report_of,
     flagged_of,
+    has_imported_answers_alone,
     identities_of,
     left_out_of,
     not_counted,
@@ -286,8 +287,13 @@ def _repeats(rows: Sequence[Sequence[Any]]) -> dict[str, str]:
 
 
 def _recruiting(study: Study) -> Recruiting | None:
-    """None for a study that is not recruiting, or of which no answer is wanted."""
+    """None for a study that is not recruiting, or of which no answer is wanted.
+
+    One with imported answers alone recruits nobody, though its state is “open”.
+    """
     if study.state not in (Study.State.OPEN, Study.State.PAUSED):
+        return None
+    if has_imported_answers_alone(study):
         return None
     wanted = Item.objects.filter(study=study).aggregate(n=Sum("seats_needed"))["n"]
     return Recruiting(study.state, wanted) if wanted else None

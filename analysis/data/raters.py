@@ -273,6 +273,12 @@ def flagged_of(
     return flagged if any(flagged) else ()
 
 
+def has_imported_answers_alone(study: Study) -> bool:
+    """Whether all answers came from files: nobody was asked here."""
+    origins = Annotator.objects.filter(study=study).order_by().values_list("is_imported", flat=True)
+    return {*origins.distinct()} == {True}
+
+
 def people_by_state(study: Study, then: StudyThen | None) -> Mapping[str, int]:
     """The number of participants by state, without imported annotators."""
     if then is not None:

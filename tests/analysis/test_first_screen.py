@@ -91,6 +91,16 @@ def test_an_open_study_is_unfinished_before_all_else():
     assert main.index("Unfinished: ") < main.index('class="answer"')
 
 
+def test_a_study_whose_answers_were_all_imported_recruits_nobody():
+    study = judged(right, state=Study.State.OPEN, wanted=3)
+    study.annotators.update(is_imported=True)
+
+    verdict, _ = first_screen(study)
+
+    assert verdict.unfinished == ""
+    assert "Collect the other" not in verdict.settling
+
+
 def test_a_paused_study_with_all_answers_is_closed_next():
     verdict, _ = first_screen(judged(right, n=80, state=Study.State.PAUSED, wanted=1))
 
