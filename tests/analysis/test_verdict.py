@@ -288,7 +288,7 @@ def test_both_scales_must_hold_and_one_is_enough_to_rule_a_judge_out():
         ),
         (
             {"gain": {"value": 0.01, "low": -0.01, "ci": [-0.02, 0.04]}},
-            "its own labels in random order agree with people about as often (gain +1.0 points",
+            "not shown to exceed that of its own labels in random order (gain +1.0 points",
             "follows what people see",
         ),
         (

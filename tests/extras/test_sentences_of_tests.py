@@ -75,7 +75,7 @@ def insight(draw):
     people = {"n": draw(st.integers(1, 900)), "m_ratio": draw(shares)}
     put(people, "m_ratio_ci", draw(intervals(people["m_ratio"])))
     entries = [
-        {"run": "a", "n": draw(st.integers(1, 900)), "difference": draw(entries_of(few=True))}
+        {"run": "a", "n": draw(st.integers(1, 300)), "difference": draw(entries_of(few=True))}
     ]
     judges = [named(draw, entry) for entry in entries]
     return {"insight": {"people": people, "judges": judges}, "judges": judges}
