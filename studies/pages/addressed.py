@@ -62,7 +62,8 @@ def form_views(callback: View) -> dict[str, View]:
 class FormOfPage:
     """A part of addresses: a page and what the field `action` of one of its forms says."""
 
-    regex = r"[\w/-]+/[\w-]+"
+    # As deep as pages are: finding the page of a form tries these patterns again.
+    regex = r"(?:[\w-]+/){1,7}[\w-]+"
 
     def to_python(self, value: str) -> tuple[ResolverMatch, str]:
         page, _, action = value.rpartition("/")
@@ -86,5 +87,6 @@ def form_of_page(request: HttpRequest, form: tuple[ResolverMatch, str]) -> HttpR
     sent = request.POST.copy()
     sent["action"] = action
     request.POST = sent  # type: ignore[assignment]
+    request.resolver_match = match
     response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
     return response

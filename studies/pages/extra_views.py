@@ -86,6 +86,9 @@ class PagesOfExtras:
         arguments: tuple[Any, ...],
         named: dict[str, Any],
     ) -> HttpResponse | None:
+        if "form" in named:  # of a page, which decides
+            page, _ = named["form"]
+            view, named = page.func, page.kwargs
         if not request.path.startswith("/studies/") or "slug" not in named:
             return None
         extra = extra_of_module(view.__module__)

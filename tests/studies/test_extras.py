@@ -89,6 +89,21 @@ def test_the_page_of_one_that_is_off_says_what_it_is_and_a_press_turns_it_on(cli
     assert client.post("/studies/one/settings/extras/", elsewhere).url.endswith("/extras/")
 
 
+def test_a_form_of_a_page_that_is_off_does_nothing_under_its_own_address_either(client, study):
+    with_forms = (f"audit/{one}/" for one in ("again", "accept-finding"))
+
+    assert {client.post(f"/studies/{study.slug}/{path}").status_code for path in with_forms} == {
+        409
+    }
+
+
+def test_no_address_is_too_deep(client):
+    client.raise_request_exception = False
+    deep = [client.post("/" + "a/" * depth).status_code for depth in (5, 50, 3_000)]
+
+    assert deep == [404, 404, 404]
+
+
 def test_only_those_that_are_on_are_imported(tmp_path):
     pytest.importorskip("extras.certificates")
     pytest.importorskip("extras.graded")
