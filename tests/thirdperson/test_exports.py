@@ -918,3 +918,32 @@ def test_an_export_with_a_part_of_another_type_is_refused_or_read(at, value, tmp
     else:
         with pytest.raises(BadTable, match="an export of lm-eval, but a part of it has another"):
             _from_json(samples, tmp_path)
+
+
+def test_labels_by_rater_are_those_of_people_and_models_by_the_names_of_files(tmp_path):
+    people = {f"w{w}": {f"s{n}": word(n, w + 2) for n in range(N)} for w in (1, 2, 3)}
+    models = {"steady": {f"s{n}": word(n, 4) for n in range(N)}}
+    files = []
+    for name, content in (("human_annotations", people), ("llm_annotations", models)):
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps(content))
+
+    labels = read_labels(options_of([*map(str, files)]))
+
+    assert "format: alt-test" in labels.reading
+    assert labels.raters(is_judge=False) == ["w1", "w2", "w3"]
+    assert labels.raters(is_judge=True) == ["steady"]
+    assert len(labels.labels) == 4 * N
+
+
+def test_a_table_by_columns_is_not_taken_for_labels_by_rater(tmp_path):
+    path = tmp_path / "table.json"
+    columns = {"item": lambda n: f"s{n}", "ann": lambda n: word(n, 3), "gpt": lambda n: word(n, 4)}
+    path.write_text(
+        json.dumps({name: {str(n): of(n) for n in range(N)} for name, of in columns.items()})
+    )
+
+    labels = read(path, "--people", "ann", "--judge", "gpt")
+
+    assert not any(line.startswith("format: ") for line in labels.reading)
+    assert len(labels.labels) == 2 * N

@@ -382,9 +382,11 @@ def rows_of(options: Namespace) -> tuple[CheckedRows, Columns, ReadFiles]:
     if options.metric and not any(table.format for table in tables.values()):
         raise BadTable("--metric is for exports. In a table, name the columns: --people, --judge.")
     raters: list[str] = []
-    if len(tables) == 1:
-        [table] = tables.values()
-        rows, columns = table.rows, table.columns
+    first, *others = tables.values()
+    if all(first.format and other.columns == first.columns for other in others):
+        # One file, or parts of one export, whose columns the reader knows.
+        rows: CheckedRows = [row for table in tables.values() for row in table.rows]
+        columns = first.columns
     else:
         whole = joined({file: table.rows for file, table in tables.items()}, stated, on)
         rows, columns = whole.rows, whole.with_options(stated)

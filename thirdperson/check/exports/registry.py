@@ -1,6 +1,13 @@
 """The programs whose exports can be checked. A new one needs a reader and one line here."""
 
-from thirdperson.check.exports import annotations, evaluations, feedback, prolific, weave
+from thirdperson.check.exports import (
+    annotations,
+    by_rater,
+    evaluations,
+    feedback,
+    prolific,
+    weave,
+)
 from thirdperson.check.exports.reader import ExportReader
 
 # The first one that recognises a document reads it.
@@ -19,4 +26,5 @@ READERS: dict[str, ExportReader] = {
     "langsmith": feedback.LANGSMITH,
     "opik": feedback.OPIK,
     "braintrust": feedback.BRAINTRUST,
+    "alt-test": by_rater.BY_RATER,
 }
