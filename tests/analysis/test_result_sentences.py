@@ -231,6 +231,7 @@ def certainties(draw, items, answers, n, *, family):
     entry["spearman_reason"] = "no_variation"
     put(entry, "spearman_general_ci", None if rho is None else draw(intervals(rho)))
     entry |= {"judgments": draw(counts), "answers": draw(st.integers(0, answers))}
+    entry["closed"] = entry["judgments"] + draw(st.integers(0, 3))
     mean = draw(st.none() | st.floats(1, 100))
     entry |= {"model_mean": mean, "human_mean": mean}
     entry["high_sets"] = {

@@ -132,8 +132,8 @@ def test_a_judge_that_another_study_uses_is_changed_by_who_may_change_both(study
     assert creator.get(page_of(judge, "change-judge")).status_code == 404
     cheaper = submit(creator, page_of(judge, "change-judge"), price_input="0.1", price_output="0.1")
     assert cheaper.status_code == 404
-    for action in ("retire", "remove-key", "delete"):
-        assert creator.post(page_of(judge, "change-offer", action)).status_code == 404
+    for action in ("retire", "remove_key", "delete"):
+        assert creator.post(page_of(judge), {"action": action}).status_code == 404
     assert "add a judge like this" in words(creator.get(page_of(judge)))
     judge.refresh_from_db()
     assert (judge.price_input, judge.is_retired) == (10, False)

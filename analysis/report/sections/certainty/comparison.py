@@ -49,6 +49,7 @@ def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> J
     sides = {"human": study.votes.certainty, "model": run.judgments.certainty}
     stated = {key: side[~np.isnan(side)] for key, side in sides.items()}
     out |= {"answers": stated["human"].size, "judgments": stated["model"].size}
+    out["closed"] = int((run.judgments.status != "open").sum())
     enough = min(side.size for side in stated.values()) >= MIN_PAIRS
     for key, side in stated.items():
         put(out, f"{key}_mean", number(float(side.mean())) if enough else None, "too_few_items")

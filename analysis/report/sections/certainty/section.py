@@ -105,14 +105,13 @@ def _together(report: ReportJson, name: Name, found: ReportJson, path: str, *, h
 def _more_certain(report: ReportJson, name: Name, found: ReportJson, path: str) -> Text:
     if found["model_mean"] is None:
         return say("Too few certainties were stated for a comparison of means.")
-    states = report["judges"][int(path.split(".")[1])]["judgments"]
-    closed = sum(n for state, n in states.items() if state != "open")
     replies = Population(
         "reply",
         f"by {name} with a certainty",
         found["judgments"],
-        max(closed, found["judgments"]),
+        found["closed"],
         f"{path}.judgments",
+        f"{path}.closed",
     )
     answers = Population(
         "answer",
