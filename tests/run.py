@@ -1,7 +1,7 @@
 """Every test on real servers: `python -m tests.run [pytest arguments]`.
 
 Every test runs on SQLite, which takes half of the time. On PostgreSQL with Redis, as production has
-them, run whatever a database can change, and a fixed fifth of the others; with --all, all of them.
+them, run whatever a database can change, and a fixed tenth of the others; with --all, all of them.
 The product's processes are started once on each pair of servers: SQLite with a broker in a folder,
 as `make run` has it, and PostgreSQL with Redis.
 
@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from threading import Lock
@@ -47,7 +47,7 @@ DIFFERS = (
     "tests/studies/test_import_items.py",
 )
 # Of the others, one in so many also runs on PostgreSQL.
-SAMPLE = 5
+SAMPLE = 10
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ["analysis/stats", *map(str, sorted(ROOT.glob("extras/*/stats")))]
 NEVER = "not gpu and not real and not live and not real_browsers"
@@ -147,13 +147,17 @@ def passes(browser: dict[str, str], servers: dict[str, str]) -> list[Pass]:
     differs = files_in(*DIFFERS)
     others = [file for file in files if file not in differs]
     small = "not e2e and not browser"
-    sample = Pass(
-        f"PostgreSQL and Redis, one in {SAMPLE} of the others",
-        f"not sqlite and {small}",
-        [*others, f"--one-in={SAMPLE}"],
-        servers,
-    )
-    every = in_parts("PostgreSQL and Redis", f"not sqlite and {small}", others, 4, servers)
+    title = "PostgreSQL and Redis"
+    every = list(in_parts(title, f"not sqlite and {small}", others, AT_ONCE, servers))
+    if "--all" not in sys.argv:
+        every = [
+            replace(
+                part,
+                title=f"One in {SAMPLE} on {part.title}",
+                arguments=[*part.arguments, f"--one-in={SAMPLE}"],
+            )
+            for part in every
+        ]
     return [
         Pass(
             "SQLite, end to end",
@@ -167,15 +171,15 @@ def passes(browser: dict[str, str], servers: dict[str, str]) -> list[Pass]:
             end_to_end("test_demo.py"),
             apart,
         ),
-        *in_parts("Chromium", "browser and not e2e", pages, AT_ONCE, browser),
+        *in_parts("Chromium", "browser and not e2e", pages, AT_ONCE + 1, browser),
         Pass(
             "PostgreSQL and Redis, what differs there",
             f"not sqlite and {small}",
             differs,
             servers,
         ),
-        *(every if "--all" in sys.argv else [sample]),
-        *in_parts("SQLite", f"not postgres and {small}", files, 2 * AT_ONCE, browser),
+        *every,
+        *in_parts("SQLite", f"not postgres and {small}", files, AT_ONCE + 1, browser),
         Pass("Examples in the code", "not e2e", EXAMPLES, browser),
     ]
 

@@ -76,7 +76,7 @@ def test_every_file_runs_on_sqlite_and_on_postgresql(arguments, monkeypatch):
         ]
         rest = [one for one in chosen if "not e2e and not browser" in one.select]
         assert files == {name for one in rest for name in one.arguments if name in files}
-    assert any("--one-in=5" in one.arguments for one in every) == (not arguments)
+    assert any("--one-in=10" in one.arguments for one in every) == (not arguments)
 
 
 def test_one_in_five_is_always_the_same_and_has_what_only_postgresql_can(left_of_a_hundred):

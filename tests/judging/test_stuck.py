@@ -157,7 +157,7 @@ def test_half_a_character_and_a_nul_in_a_reply_are_stored_without(llm, engine):
 
     run = judge_all(study, judge)
 
-    assert run.judgments.get().raw_text == "[[A]] ?!"
+    assert run.judgments.get().raw_text == "[[A]] \ufffd!"
 
 
 @pytest.mark.django_db(transaction=True)
