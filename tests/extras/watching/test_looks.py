@@ -316,7 +316,7 @@ def test_the_commands_freeze_look_and_exit_with_the_result(run, llm, capsys):  #
     call_command("recheck", f"--study={study}", "--inline", "--json")
     assert json.loads(capsys.readouterr().out)["verdict"] == "nothing shown"
     llm.answer = moved
-    codes = []
+    codes: list[object] = []
     # How soon depends on the items that were drawn.
     while 1 not in codes and len(codes) < 8:
         try:
