@@ -257,7 +257,7 @@ class RunData:
         return protocol(self.setting).offers_tie
 
 
-class Extra:
+class DesignData:
     """A rare design's addition to the data of a study, which a chapter gets from `Dataset.of`.
 
     `not_pooled` is the reason why studies with it cannot be pooled; without a reason, pooling drops
@@ -278,7 +278,7 @@ class Extra:
         return None
 
 
-AnExtra = TypeVar("AnExtra", bound=Extra)
+ADesign = TypeVar("ADesign", bound=DesignData)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +328,7 @@ class Dataset:
     # Keys of items with the persona, question and responses of an earlier one, and its key.
     repeats: Mapping[str, str] = field(default_factory=dict)
     # Additions of rare designs, by their name in `inputs_hash`.
-    extras: Mapping[str, Extra] = field(default_factory=dict)
+    extras: Mapping[str, DesignData] = field(default_factory=dict)
     answers_are_sets: bool = False  # whether a tie says that either response could be right
     # The language of the pages and of prompts to judges, if nobody reviewed its texts.
     unreviewed: str = ""
@@ -364,7 +364,7 @@ class Dataset:
             extras={n: extra for n, extra in self.extras.items() if not extra.follows_answers},
         )
 
-    def of(self, kind: type[AnExtra]) -> AnExtra | None:
+    def of(self, kind: type[ADesign]) -> ADesign | None:
         """The study's data of a rare design; None without it."""
         return next((extra for extra in self.extras.values() if isinstance(extra, kind)), None)
 

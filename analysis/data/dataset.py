@@ -21,7 +21,7 @@ from django.db.models.functions import Coalesce, Length
 from analysis.data.arrays import (
     Answers,
     Dataset,
-    Extra,
+    DesignData,
     Floats,
     FrozenPlan,
     ItemData,
@@ -68,7 +68,7 @@ _CHUNK = 5_000  # rows in a query by their ids
 
 
 @dataclass(frozen=True, eq=False)
-class Draw(Extra):
+class Draw(DesignData):
     """A sample of the items for annotators.
 
     Attributes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from studies.extra import Kind
 
 if TYPE_CHECKING:
-    from analysis.data.arrays import Dataset, Extra
+    from analysis.data.arrays import Dataset, DesignData
     from studies.models import Study
 
 
@@ -24,7 +24,7 @@ class ExtraReader:
     """
 
     name: str
-    read: Callable[[Study, Dataset, Mapping[int, int]], Extra | None]
+    read: Callable[[Study, Dataset, Mapping[int, int]], DesignData | None]
 
 
 READERS: Kind[ExtraReader] = Kind("readers")

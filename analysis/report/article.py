@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.data.arrays import Dataset, Floats, RunData
 from analysis.data.verdicts import Ints, run_verdicts
-from analysis.report.figures import Panel, plain, right_and_wrong
+from analysis.report.figures import FigurePanel, plain, right_and_wrong
 from analysis.report.words import decimal
 
 # A bar of a figure: its label, right and wrong answers.
@@ -116,7 +116,7 @@ def certainty_bars(correct: Ints, certainty: Floats) -> CertaintyBars:
     )
 
 
-def bars_panel(title: str, bars: Sequence[tuple[str, int, int]], *, note: str) -> Panel:
+def bars_panel(title: str, bars: Sequence[tuple[str, int, int]], *, note: str) -> FigurePanel:
     """One panel: bars by certainty, with overall, high and low accuracy as a note."""
     words = "; ".join(f"{label}: {right} right, {wrong} wrong" for label, right, wrong in bars)
     return right_and_wrong(

@@ -45,7 +45,7 @@ NAME_LENGTH = 48
 
 
 @dataclass(frozen=True)
-class Panel:
+class FigurePanel:
     """One plot: its title (in small multiples), the drawing, and its text for screen readers.
 
     `marks` has what the page needs to move the drawing's marks to another threshold.
@@ -107,14 +107,14 @@ class Figure:
     title: Text
     caption: Text
     table: str
-    panels: Sequence[Panel]
+    panels: Sequence[FigurePanel]
     key: Sequence[Key] = ()
     neutral: str = ""
     is_stacked: bool = False
     variant: Variant | None = None
 
     @property
-    def plots(self) -> Iterator[tuple[str, Panel]]:
+    def plots(self) -> Iterator[tuple[str, FigurePanel]]:
         """Every panel with its name, which its element on the page and its files have."""
         for number, drawn in enumerate(self.panels, start=1):
             yield f"{self.name}-{number}", drawn
@@ -142,7 +142,7 @@ def panel(
     height: int,
     marks: Mapping[str, Any] | None = None,
     **layout: Any,
-) -> Panel:
+) -> FigurePanel:
     """A plot in the common style; the browser sets its width."""
     import plotly.graph_objects as go
 
@@ -156,7 +156,7 @@ def panel(
         "hoverlabel": {"font": {"family": FONT}},
         "bargap": 0.12,
     }
-    return Panel(title, alt, height, go.Figure(list(traces), base | layout), marks)
+    return FigurePanel(title, alt, height, go.Figure(list(traces), base | layout), marks)
 
 
 def scatter_trace(**properties: Any) -> "go.Scatter":
@@ -298,7 +298,7 @@ def right_and_wrong(
     unit: str,
     note: str,
     marks: Mapping[str, Any] | None = None,
-) -> Panel:
+) -> FigurePanel:
     """Answers by certainty: bars with right answers below, wrong ones above, and text on top.
 
     `top` is the highest bar of all panels that share a scale; `note` is shown in the corner.

@@ -8,7 +8,7 @@ from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from analysis.report import registration, words
-from analysis.report.figures import Panel
+from analysis.report.figures import FigurePanel
 from analysis.report.sentences import Text, at
 from analysis.report.stills import CannotDraw, still
 from analysis.report.tables import Cell, ShownTable
@@ -32,7 +32,7 @@ def pack_last(context: Mapping[str, Any], shown: ShownTable) -> str:
 
 
 @register.filter
-def still_picture(panel: Panel) -> SafeString:
+def still_picture(panel: FigurePanel) -> SafeString:
     """The plot as an SVG element; empty if it has marks that only plotly draws."""
     try:
         return mark_safe(still(panel.plot))  # noqa: S308  written by a library of XML

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CODE, MISSING, Answers, Codes, Dataset, Extra, Floats, RunData
+from analysis.data.arrays import CODE, MISSING, Answers, Codes, Dataset, DesignData, Floats, RunData
 from analysis.data.extras import ExtraReader
 from annotation.models import InitialAnswer
 from judging.models import Judgment
@@ -28,7 +28,7 @@ class Before:
 
 
 @dataclass(frozen=True, eq=False)
-class Advised(Extra):
+class Advised(DesignData):
     """The advice of items, and the answers before it.
 
     Attributes

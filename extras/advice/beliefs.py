@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra
+from analysis.data.arrays import CODE, MISSING, Codes, Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from annotation.models import Annotation, ProlificIdentity
 from extras.advice.models import BeliefSource
@@ -20,7 +20,7 @@ _COUNTING = (Annotation.Standing.COUNTED, Annotation.Standing.SURPLUS)
 
 
 @dataclass(frozen=True, eq=False)
-class Beliefs(Extra):
+class Beliefs(DesignData):
     """The person's own answer to the same question, one for each row of the study's answers.
 
     `choice` is -1 where none is known.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.db.models import Count, F, Q, Sum
 
-from analysis.data.arrays import CODE, MISSING, Dataset, Extra, Index
+from analysis.data.arrays import CODE, MISSING, Dataset, DesignData, Index
 from analysis.data.extras import ExtraReader
 from analysis.report.report_json import Json, put, put_estimate
 from analysis.stats.core.results import Estimate
@@ -167,7 +167,7 @@ def met_of(arena: Arena, names: Mapping[int, str]) -> list[Json]:
 
 
 @dataclass(frozen=True, eq=False)
-class ArenaPairs(Extra):
+class ArenaPairs(DesignData):
     """The systems of each item of an arena, and what it cost.
 
     Attributes

@@ -10,8 +10,8 @@ from analysis.report.figures import (
     REFERENCE,
     SYMBOLS,
     Figure,
+    FigurePanel,
     Key,
-    Panel,
     panel,
     plain,
     scatter_trace,
@@ -297,7 +297,7 @@ def _panel(
     axes: tuple[str, str],
     top: float,
     levels: Sequence[float],
-) -> Panel:
+) -> FigurePanel:
     line = {"color": REFERENCE, "width": 1, "dash": "dot"}
     return panel(
         title,

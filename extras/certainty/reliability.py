@@ -10,7 +10,7 @@ from analysis.data.verdicts import Ints
 from analysis.report.figures import (
     REFERENCE,
     Figure,
-    Panel,
+    FigurePanel,
     panel,
     scatter_trace,
     share_axis,
@@ -77,7 +77,7 @@ def reliability_figure(report: ReportJson) -> Figure | None:
     )
 
 
-def _reliability(name: str, points: Sequence[ReportJson], colour: str) -> Panel:
+def _reliability(name: str, points: Sequence[ReportJson], colour: str) -> FigurePanel:
     largest = max(point["n"] for point in points)
     diagonal = scatter_trace(
         x=[0, 1],

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
-from analysis.data.arrays import Dataset, Extra
+from analysis.data.arrays import Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from extras.certificates.models import Certificate, Labelling
 from judging.models import JudgeRun
@@ -68,7 +68,7 @@ class CertificateFacts:
 
 
 @dataclass(frozen=True)
-class Certificates(Extra):
+class Certificates(DesignData):
     """Certificates about a report's runs, and the number computed in the study."""
 
     about_runs: tuple[CertificateFacts, ...]

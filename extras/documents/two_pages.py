@@ -15,7 +15,7 @@ from django.template.loader import render_to_string
 
 from analysis.report.added_files import MadeReport
 from analysis.report.citation import bibtex, methods_paragraph
-from analysis.report.figures import Figure, Panel
+from analysis.report.figures import Figure, FigurePanel
 from analysis.report.render import style_of
 from analysis.report.sections.glance.accuracies import forest
 from analysis.report.tables import Cell, Table
@@ -101,7 +101,7 @@ def _pictures(
         yield PaperPicture(figure, address, is_wide=is_wide, left_out=left)
 
 
-def _at_most(high: int, panel: Panel) -> Panel:
+def _at_most(high: int, panel: FigurePanel) -> FigurePanel:
     height = min(panel.height, high)
     return replace(panel, drawing=go.Figure(panel.drawing).update_layout(height=height))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
-from analysis.data.arrays import CODE, MISSING, TIE, Dataset, Extra, Floats, Index
+from analysis.data.arrays import CODE, MISSING, TIE, Dataset, DesignData, Floats, Index
 from analysis.data.extras import ExtraReader
 from judging.models import Judgment
 from studies.models import Item, Study
@@ -19,7 +19,7 @@ MIN_CONTESTS = 10  # items a system needs to be compared
 
 
 @dataclass(frozen=True, eq=False)
-class SystemsOfItems(Extra):
+class SystemsOfItems(DesignData):
     """The systems that are compared, and where.
 
     Attributes

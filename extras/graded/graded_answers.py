@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra, Floats
+from analysis.data.arrays import CODE, MISSING, Codes, Dataset, DesignData, Floats
 from analysis.data.extras import ExtraReader
 from analysis.data.judgment_details import details_of_runs
 from extras.graded.asking import asked_in
@@ -58,7 +58,7 @@ class GradeRows:
 
 
 @dataclass(frozen=True, eq=False)
-class GradedAnswers(Extra):
+class GradedAnswers(DesignData):
     """The grades of a study.
 
     Attributes

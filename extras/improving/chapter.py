@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.data.arrays import Dataset, Extra
+from analysis.data.arrays import Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from analysis.report.quantities import (
     Name,
@@ -31,7 +31,7 @@ _TRIED = ("before", "after", "difference", "ci", "p_holm")
 
 
 @dataclass(frozen=True, eq=False)
-class StudyImprovements(Extra):
+class StudyImprovements(DesignData):
     """The finished improvements of a study, in order."""
 
     not_pooled = "its wordings were learned in one study"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import CODE, Dataset, Extra
+from analysis.data.arrays import CODE, Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from analysis.report.report_json import Json, tested
 from analysis.report.study import ReportedStudy
@@ -47,7 +47,7 @@ def _shared(words: list[str], text: str) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class References(Extra):
+class References(DesignData):
     """For each item with a reference answer, the response that it gives away, or nothing."""
 
     given_away: Mapping[str, str]

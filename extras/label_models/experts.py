@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import CHOICES, CODE, MISSING, TIE, Codes, Dataset, Extra
+from analysis.data.arrays import CHOICES, CODE, MISSING, TIE, Codes, Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from extras.label_models.adjudicating import rule_of
 from extras.label_models.labels import decided_rows, expert_name
@@ -19,7 +19,7 @@ from studies.models import Study
 
 
 @dataclass(frozen=True, eq=False)
-class AdjudicatedItems(Extra):
+class AdjudicatedItems(DesignData):
     """The split items of a study, and what experts decided.
 
     Attributes

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CHOICES, CODE, MISSING, TIE, Codes, Dataset, Extra
+from analysis.data.arrays import CHOICES, CODE, MISSING, TIE, Codes, Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, cell, number, put
@@ -25,7 +25,7 @@ from studies.models import Item, Study
 
 
 @dataclass(frozen=True, eq=False)
-class CriterionVerdicts(Extra):
+class CriterionVerdicts(DesignData):
     """One verdict of a run for each item and criterion of the study.
 
     Attributes

@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models.fields.json import KeyTextTransform
 
 from analysis.data.answer_rows import COUNTED
-from analysis.data.arrays import MISSING, Dataset, Extra, Index, ItemData
+from analysis.data.arrays import MISSING, Dataset, DesignData, Index, ItemData
 from analysis.data.extras import ExtraReader
 from annotation.models import Annotation
 from judging.models import Judgment
@@ -23,7 +23,7 @@ FEWEST = 3
 
 
 @dataclass(frozen=True, eq=False)
-class OptionSets(Extra):
+class OptionSets(DesignData):
     """Which items compare responses of the same set.
 
     Attributes
@@ -99,7 +99,7 @@ class Ranked(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RankedSets(Extra):
+class RankedSets(DesignData):
     """The sets of more than two responses from which items were paired.
 
     Attributes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from django.db.models import QuerySet
 
-from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra, Floats, Index
+from analysis.data.arrays import CODE, MISSING, Codes, Dataset, DesignData, Floats, Index
 from analysis.data.extras import ExtraReader
 from annotation.models import Annotation, Annotator
 from extras.own_answers.models import LinkedStudy, RetestAnswer
@@ -18,7 +18,7 @@ _COUNTING = (Annotation.Standing.COUNTED, Annotation.Standing.SURPLUS)
 
 
 @dataclass(frozen=True, eq=False)
-class Retests(Extra):
+class Retests(DesignData):
     """Answers given twice, one row each, sorted by person and question.
 
     Attributes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra, Floats, Index
+from analysis.data.arrays import CODE, MISSING, Codes, Dataset, DesignData, Floats, Index
 from analysis.data.extras import ExtraReader
 from annotation.models import Annotation, Annotator, DemographicQuestion
 from extras.own_answers.models import LaterWave, WavePerson
@@ -25,7 +25,7 @@ _Given = dict[str, tuple[str, int | None, str]]
 
 
 @dataclass(frozen=True, eq=False)
-class WaveAnswers(Extra):
+class WaveAnswers(DesignData):
     """Everybody who completed the first wave, sorted by their answers.
 
     Attributes

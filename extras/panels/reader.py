@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import MISSING, Dataset, Extra
+from analysis.data.arrays import MISSING, Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from annotation.models import Annotator
 from extras.panels.models import Panel
@@ -17,7 +17,7 @@ from studies.models import Study
 
 
 @dataclass(frozen=True, eq=False)
-class PanelsOfPeople(Extra):
+class PanelsOfPeople(DesignData):
     """The panel of each rater of the study, as a place in `names`; -1 for people of a file."""
 
     names: tuple[str, ...]

@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import MD5
 
-from analysis.data.arrays import MISSING, TIE, Dataset, Extra, RunData
+from analysis.data.arrays import MISSING, TIE, Dataset, DesignData, RunData
 from analysis.data.extras import ExtraReader
 from analysis.data.verdicts import Ints, run_options, run_votes
 from analysis.report.quantities import (
@@ -58,7 +58,7 @@ HELPS, NOTHING = "worth of the persona", "personas that are worth nothing"  # ki
 
 
 @dataclass(frozen=True, eq=False)
-class SharedQuestions(Extra):
+class SharedQuestions(DesignData):
     """Questions that several personas answered.
 
     Attributes

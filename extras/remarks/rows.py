@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from analysis.data.answer_rows import COUNTED
-from analysis.data.arrays import MISSING, Dataset, Extra, Floats
+from analysis.data.arrays import MISSING, Dataset, DesignData, Floats
 from analysis.data.extras import ExtraReader
 from analysis.data.judgment_details import details_of_runs
 from extras.remarks.asking import asked_in
@@ -46,7 +46,7 @@ class RemarkRows:
 
 
 @dataclass(frozen=True, eq=False)
-class StudyRemarks(Extra):
+class StudyRemarks(DesignData):
     """The remarks of a study.
 
     Attributes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from django.db.models import Q
 
-from analysis.data.arrays import MISSING, Codes, Dataset, Extra, Index
+from analysis.data.arrays import MISSING, Codes, Dataset, DesignData, Index
 from analysis.data.extras import ExtraReader
 from extras.rules.models import RuleSearch
 from extras.rules.requests import newest_searches
@@ -56,7 +56,7 @@ class SearchedRules:
 
 
 @dataclass(frozen=True, eq=False)
-class StudyRules(Extra):
+class StudyRules(DesignData):
     """The newest finished search of each run, by run."""
 
     not_pooled = "its rules were found in one study"

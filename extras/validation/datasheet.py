@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from django.db.models import F
 
-from analysis.data.arrays import CODE, TIE, Dataset, Extra, Floats, Index
+from analysis.data.arrays import CODE, TIE, Dataset, DesignData, Floats, Index
 from analysis.data.extras import ExtraReader
 from analysis.data.juries import ProbedRun, baseline_of, pairs_of
 from analysis.report.report_json import Json, number, put, put_estimate
@@ -30,7 +30,7 @@ CONTROLS = ASKED[:3]
 
 
 @dataclass(frozen=True, eq=False)
-class Speeds(Extra):
+class Speeds(DesignData):
     """The median seconds of a reply, by the hash of each run in a study with a datasheet."""
 
     seconds: Mapping[str, float]

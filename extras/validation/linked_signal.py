@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from analysis.data.arrays import Dataset, Extra
+from analysis.data.arrays import Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from analysis.models import Report
 from analysis.report.report_json import Json, put
@@ -26,7 +26,7 @@ _RUN = ("judge", "setting", "features", "wording", "framing")
 
 
 @dataclass(frozen=True, eq=False)
-class LinkedSignal(Extra):
+class LinkedSignal(DesignData):
     """The linked study and what its report says about the persona."""
 
     study: str

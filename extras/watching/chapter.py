@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.data.arrays import Dataset, Extra
+from analysis.data.arrays import Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from analysis.report.quantities import Name, Population, Text, Words, clause, say
 from analysis.report.report_json import Json, undefined
@@ -24,7 +24,7 @@ _WHO = {"judge": "the judge", "items": "items", "people": "people"}
 
 
 @dataclass(frozen=True, eq=False)
-class StudyWatchedSets(Extra):
+class StudyWatchedSets(DesignData):
     """What the looks at each watched set of a study have shown, in order."""
 
     not_pooled = "its watched sets are of one study"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from analysis.data.arrays import Extra
+from analysis.data.arrays import DesignData
 from analysis.data.dataset import load_dataset
 from analysis.errors import BadParameters
 from analysis.report.build import build_report
@@ -116,7 +116,7 @@ def test_runs_with_other_words_are_other_runs():
     assert [each.wording_sha256 for each in found.runs] == ["", "1" * 64]
 
 
-class _Together(Extra):
+class _Together(DesignData):
     not_pooled = "its items hang together."
 
 

@@ -13,8 +13,8 @@ from analysis.report.figures import (
     REFERENCE,
     RIGHT_AND_WRONG,
     Figure,
+    FigurePanel,
     Key,
-    Panel,
     Variant,
     axis,
     panel,
@@ -246,7 +246,7 @@ def _histograms_title(report: ReportJson) -> Text:
     return say(f"{{names}} {are} correct more often when certain", names=of_names(names))
 
 
-def _histogram(side: SideOfCertainty, top: int) -> Panel:
+def _histogram(side: SideOfCertainty, top: int) -> FigurePanel:
     bars = [
         (
             f"{bar['from']}–{bar['to']}",
