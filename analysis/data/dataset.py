@@ -51,6 +51,7 @@ from analysis.data.raters import (
 from analysis.data.runs import juries_of, runs_of
 from analysis.data.views import AS_IT_IS, StudyThen, View
 from analysis.errors import BadParameters, NoSuchStudy
+from judging.prompts.asking import tasks_of_items
 from studies.extra import extras_for_studies
 from studies.models import Item, Persona, Study, StudyLog
 from studies.prompts import wording_in
@@ -306,10 +307,13 @@ def _length(response: str) -> Coalesce:
 
 def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
     fixed = plan.content if plan else {}
+    # Imported items have a task of their own, which need not be that of the study.
+    tasks = tasks_of_items(study)
+    task = tasks[0] if len(tasks) == 1 else study.task
     return StudyFacts(
         slug=study.slug,
         title=study.title,
-        task=study.task,
+        task=task,
         language=study.language,
         is_simulated=study.is_simulated,
         allow_tie=study.allow_tie,
@@ -325,7 +329,9 @@ def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
         currency=study.currency,
         source=study.source,
         asks_own_answers=study.asks_own_answers,
-        question=wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question,
+        question=wording_in(study, task, "tie" if study.allow_tie else "certainty").question
+        if len(tasks) == 1
+        else "",
         item_languages=tuple(item_languages(study)),
         extras=tuple(sorted(study.extras)),
     )

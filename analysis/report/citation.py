@@ -57,12 +57,14 @@ def _items(report: ReportJson) -> Iterator[Text]:
     inputs, study = report["inputs"], report["study"]
     name = study["source"].get("name")
     yield say(
-        "The study has {items}{source} about {personas}; each asks “{question}” of two responses"
+        "The study has {items}{source} about {personas}; each asks {question} of two responses"
         "{tie}.",
         items=Population("item", n=inputs["items"], path="inputs.items"),
         source=clause(" from {name}", name=Name(name)) if name else NOTHING,
         personas=Population("persona", n=inputs["personas"], path="inputs.personas"),
-        question=Name(study["question"]),
+        question=clause("“{words}”", words=Name(study["question"]))
+        if study["question"]
+        else Words("the question of its task"),
         tie=Words(" or a tie" if study["allow_tie"] else ""),
     )
     if study["simulated"]:

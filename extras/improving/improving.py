@@ -38,7 +38,7 @@ from extras.improving.prompts import guidelines, messages_for_guidelines
 from extras.improving.stats import TriedWording, try_wordings
 from judging.errors import JudgingError
 from judging.models import NANO, Campaign, JudgeRun, Judgment, PromptTemplate
-from judging.prompts.asking import tasks_of
+from judging.prompts.asking import tasks_of_items
 from judging.protocols.framings import framing
 from judging.runs import lifecycle
 from judging.runs.row_creation import RunStudyFacts
@@ -123,7 +123,7 @@ def _store_wordings(improvement: Improvement, learner: Learner) -> None:
     study, run = lock_study(improvement.study_id), improvement.run
     shows_persona = run.feature_keys != [] and framing(run.framing).shows_profile
     field = "template" if shows_persona else "template_without_persona"
-    usual = learner.asking.words_of(tasks_of(study)[0], persona=shows_persona).template
+    usual = learner.asking.words_of(tasks_of_items(study)[0], persona=shows_persona).template
     exact = run.wording.exact_texts if run.wording else {}
     for kind, lessons in _lessons(improvement, learner).items():
         name = _free_name(improvement, kind)

@@ -12,7 +12,7 @@ from extras.improving.models import FOLDS, LEARN, SEALED, Improvement, LearnedFr
 from extras.improving.parts import ItemInPart, chosen_to_judge, hash_of, of_part, split
 from extras.improving.prompts import CASES, EXAMPLES, PROMPT_SHA256
 from judging.models import Campaign, Judge, JudgeRun
-from judging.prompts.asking import tasks_of
+from judging.prompts.asking import tasks_of_items
 from judging.protocols.registry import protocol
 from judging.runs.costs import RunUsage, duration, usage_of
 from judging.worker.endpoints import check_sharing
@@ -71,7 +71,7 @@ def why_not(run: JudgeRun) -> str:
         )
     if run.discusses or protocol(run.setting).shares_requests:
         return f"Runs in the setting “{run.setting}” have no wording of a single item."
-    if run.wording is None and len(tasks_of(run.study)) > 1:
+    if run.wording is None and len(tasks_of_items(run.study)) > 1:
         return (
             "Items of this study have several tasks, each with its own wording. Judge it with a "
             "wording of the study, and improve that."

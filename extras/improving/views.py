@@ -24,7 +24,7 @@ from extras.improving.tasks import improve
 from judging.errors import JudgingError
 from judging.models import NANO, Judge, JudgeRun
 from judging.pages.asking_forms import budget_field, offer_judges
-from judging.prompts.asking import Asking, tasks_of
+from judging.prompts.asking import Asking, tasks_of_items
 from judging.wordings import DiffLine, compare
 from studies.errors import StudyError
 from studies.jobs.retry import job_status
@@ -220,7 +220,7 @@ def _improvement(
 
 def _shown(improvement: Improvement) -> list[dict[str, Any]]:
     """The learned wordings with their numbers, those that were tried first, and what they add."""
-    asking, task = Asking.of(improvement.run), tasks_of(improvement.study)[0]
+    asking, task = Asking.of(improvement.run), tasks_of_items(improvement.study)[0]
     stored = {
         one.kind: one.wording
         for one in improvement.wordings.filter(fold=0).select_related("wording")

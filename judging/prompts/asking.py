@@ -416,6 +416,12 @@ def messages_of(run: JudgeRun, item: Item, *, shown_first: str) -> Messages:
     return Asking.of(run).messages(item, shown_first=shown_first)
 
 
+def tasks_of_items(study: Study) -> list[str]:
+    """The tasks of the study's items; its own, which items may all differ from, without any."""
+    of_items = Item.objects.filter(study=study).order_by().values_list("task", flat=True)
+    return sorted({*of_items.distinct()} or {study.task})
+
+
 def tasks_of(study: Study) -> list[str]:
     """Every task that the study's items have."""
     of_items = Item.objects.filter(study=study).order_by().values_list("task", flat=True)

@@ -142,3 +142,16 @@ def test_a_judge_that_changes_its_choice_when_asked_again_is_reported_per_reply(
 
     [note] = verdict_of(report_of(study)).notes
     assert note.startswith("Asked again, j changed its choice on 30 of 100 items; a single reply")
+
+
+def test_the_question_is_that_of_the_items_and_not_of_the_study():
+    study = planted()
+    assert "“Which response would this person prefer?”" in methods_paragraph(report_of(study))
+
+    Item.objects.filter(study=study).update(task="authorship")
+    assert "“Which response did this person write?”" in methods_paragraph(report_of(study))
+
+    Item.objects.filter(study=study, key=Item.objects.first().key).update(task="preference")
+    assert "each asks the question of its task of two responses" in methods_paragraph(
+        report_of(study)
+    )

@@ -238,6 +238,19 @@ def test_programs_estimate_start_and_read_an_improvement(run, monkeypatch):
 
 
 @database
+def test_items_of_one_task_are_improved_whatever_the_task_of_their_study(run, capsys):
+    Study.objects.filter(pk=run.study_id).update(task="authorship")
+    size = ["--gain", "30", "--most", "2", "--learn", "fields"]
+
+    call_command("improve_judge", "taught", "--dry-run", *size)
+    assert "Nothing was asked." in capsys.readouterr().out
+
+    Item.objects.filter(pk=Item.objects.first().pk).update(task="authorship")
+    with pytest.raises(CommandError, match="have several tasks, each with its own wording"):
+        call_command("improve_judge", "taught", "--dry-run", *size)
+
+
+@database
 def test_the_command_prices_first_and_writes_the_better_wording(run, llm, tmp_path, capsys):
     size = ["--gain", "30", "--most", "2", "--learn", "guidelines", "fields"]
     call_command("improve_judge", "taught", "--dry-run", *size)

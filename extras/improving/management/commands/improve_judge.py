@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.data.item_comparisons import labelled
+from analysis.data.item_comparisons import labelled, runs_to_compare
 from extras.improving import requests
 from extras.improving.models import WHOLE, Improvement, LearnedFrom
 from extras.improving.next_labels import next_labels
@@ -114,9 +114,10 @@ class Command(BaseCommand):
             if not wanted or wanted in (run.public_id, run.key):
                 return run
         names = ", ".join(f"{run.public_id} ({label})" for run, label in labelled(runs))
+        reasons = (requests.why_not(run) for run in runs_to_compare(study))
         raise CommandError(
             f"No such run. Runs of “{study.slug}” that can be improved: {names or 'none'}. "
-            "Judge the study first."
+            + ("" if names else next(filter(None, reasons), "Judge the study first."))
         )
 
     def _wish(self, run: JudgeRun, options: dict[str, Any]) -> requests.ImprovementWish:
