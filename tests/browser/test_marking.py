@@ -149,12 +149,14 @@ def test_pictures_and_sounds_next_to_the_table_are_shown_without_their_names(ope
 
 def test_labels_that_are_no_responses_are_the_buttons(open_page, tmp_path):
     table = tmp_path / "items.csv"
-    table.write_text("item,text,judge\nq1,Hello,yes\nq2,Bye,no\n")
+    # Every object of JavaScript has a “constructor”; a cell with this word is text.
+    table.write_text("item,text,judge\nq1,constructor,yes\nq2,constructor,no\n")
     assert check(["--mark", str(tmp_path / "mark.html"), str(table)]) == 0
     page = open_page(viewport=PHONE)
     page.goto((tmp_path / "mark.html").as_uri())
     begin(page, "Ann")
 
+    assert page.locator("#fields dd").first.inner_text() == "constructor"
     assert page.locator("#choices button").all_inner_texts() == ["1. no", "2. yes"]
     page.keyboard.press("2")
     page.keyboard.press("1")

@@ -4,6 +4,8 @@ const at = (id) => document.getElementById(id);
 const data = JSON.parse(at("data").textContent);
 // Labels of judges and of other people: packed, so that the source of the page does not show them.
 const hidden = JSON.parse(new TextDecoder().decode(unpacked(data.hidden)));
+// Pictures, sounds and films that are in this page, by what cells call them.
+const files = new Map(Object.entries(data.files));
 const LEVEL = 1.96;
 const POWER = 0.84;
 const FEWEST = 10;
@@ -79,8 +81,8 @@ function show() {
   at("item").textContent = `Item ${place + 1} of ${order.length}`;
   at("fields").replaceChildren(
     ...item.fields.flatMap(([title, text]) => {
-      const shown = element("dd", data.files[text] ? "" : text);
-      if (data.files[text]) shown.append(player(text, title));
+      const shown = element("dd", files.has(text) ? "" : text);
+      if (files.has(text)) shown.append(player(text, title));
       return [element("dt", title), shown];
     }),
   );
@@ -90,7 +92,7 @@ function show() {
   at("choices").replaceChildren(
     ...labels.flatMap((label, number) => {
       const text = data.sides.length ? item.sides[label] : data.labels[label];
-      const isFile = data.sides.length && data.files[text];
+      const isFile = data.sides.length && files.has(text);
       // The name of a file could say whose response it is.
       const button = element("button", `${number + 1}. ${isFile ? "This response" : text}`);
       button.type = "button";
@@ -113,7 +115,7 @@ function show() {
 
 // A picture, sound or film of the table, which is in this page.
 function player(name, words) {
-  const file = data.files[name];
+  const file = files.get(name);
   const tag = { i: "img", a: "audio", v: "video" }[file[5]];
   const node = document.createElement(tag);
   if (tag === "img") node.alt = words;
