@@ -29,7 +29,7 @@ from analysis.data.raters import number_columns, number_of, or_nan, places_of
 from analysis.data.views import StudyThen
 from judging.bias.probe_choices import probe_choice
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
-from judging.prompts.asking import stored_words, tasks_of
+from judging.prompts.asking import stored_words, tasks_of_items
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
 from judging.runs.request_conditions import FILMS, Reported, conditions_of
@@ -110,7 +110,7 @@ def runs_of(
     # A run that was only tested and never started is not a judge of the study.
     asked_runs = [run for run in stored if run.pk in judgments and not run.probe_first]
     conditions = conditions_of(asked_runs)
-    tasks = tasks_of(study) if asked_runs else []
+    tasks = tasks_of_items(study) if asked_runs else []
     features = (
         list(feature_keys(study).values()) if any(run.feature_keys for run in asked_runs) else []
     )
@@ -217,11 +217,16 @@ def _in_order(run: RunData) -> tuple[Any, ...]:
 
 
 def _prompt(study: Study, run: JudgeRun, tasks: Sequence[str]) -> Prompt:
-    """The words that a run started with, never current ones that may differ."""
+    """The words that a run started with, never current ones that may differ.
+
+    Of those of the study's task too, which its hash has, only the `tasks` that items have.
+    """
     run.study = study  # saves a query for each run
-    words = stored_words(run, tasks)
-    if not (prompts := words.get("prompts")):
+    words = stored_words(run, sorted({study.task, *tasks}))
+    prompts = [prompt for prompt in words.get("prompts", ()) if prompt["task"] in tasks]
+    if not prompts:
         return Prompt(None, None, run.prompt_hash)
+    words["prompts"] = prompts
     persona = run.feature_keys != [] and framing(run.framing).shows_profile
     prompt = min(
         prompts,

@@ -423,6 +423,5 @@ def tasks_of_items(study: Study) -> list[str]:
 
 
 def tasks_of(study: Study) -> list[str]:
-    """Every task that the study's items have."""
-    of_items = Item.objects.filter(study=study).order_by().values_list("task", flat=True)
-    return sorted({study.task, *of_items.distinct()})
+    """The tasks whose words the hash of a run is of: those of the items, and the study's own."""
+    return sorted({study.task, *tasks_of_items(study)})

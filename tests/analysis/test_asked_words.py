@@ -5,6 +5,7 @@ import datetime
 import pytest
 
 from analysis.report.render import render_html
+from studies.models import Study
 from tests.analysis.builders import judge_item, little_study, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item
@@ -23,6 +24,20 @@ WORDS = {
     ],
     "system": "You are somebody else.",
 }
+
+
+def test_of_the_words_only_those_of_tasks_that_items_have_were_asked():
+    study = little_study(1, runs=[])
+    never = {"task": "authorship", "persona": True, "template": "Never.", "sha256": "d" * 64}
+    words = WORDS | {"prompts": [never, *WORDS["prompts"]]}
+    run = make_run(study=study, judge="kept", prompt_hash="b" * 64, words=words)
+    judge_item(run, make_item(study=study), "r1", 80)
+    Study.objects.filter(pk=study.pk).update(task="authorship")
+
+    (judge,) = report_of(Study.objects.get(pk=study.pk))["judges"]
+
+    assert judge["record"]["prompt"] == "The words of 2026: {{ ask }}"
+    assert "Never." not in str(judge["record"]["words"])
 
 
 @pytest.mark.nightly
