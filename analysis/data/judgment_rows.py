@@ -82,12 +82,17 @@ def _closed(study: Study) -> QuerySet[Judgment]:
     )
 
 
+def answer_id_of(judgment: Judgment, run: JudgeRun, item_key: str) -> str:
+    """The name of a judgment in every export."""
+    return f"{run.key[:16]}:{item_key}:{judgment.shown_first}:{judgment.sample}"
+
+
 def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str, Any]:
     key: str = judgment.item_key  # type: ignore[attr-defined]  # annotated by the query
     certainty = judgment.certainty
     judgment.run = run  # saves a query for each
     return {
-        "answer_id": f"{run.key[:16]}:{key}:{judgment.shown_first}:{judgment.sample}",
+        "answer_id": answer_id_of(judgment, run, key),
         "study": study.slug,
         "item_id": key,
         "rater_kind": "model",

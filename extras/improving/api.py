@@ -14,10 +14,10 @@ from api.problems import Problem
 from api.v1.access import EDITOR, READ, SPEND, needs, study_of, user_of
 from api.v1.responses import JobOut, PageOf, PageQuery, job_fields, page
 from extras.improving import requests
-from extras.improving.models import Improvement, LearnedFrom
+from extras.improving.models import Improvement
 from extras.improving.tasks import improve
-from judging.models import Judge
-from judging.worker.job_requests import judges_that_write
+from judging.errors import BadJudge
+from studies.errors import StudyError
 from studies.models import Study
 from studies.services.extras import turn_on
 
@@ -30,7 +30,9 @@ class NewImprovement(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    run: str = Field(max_length=40, description="The id of the run whose wording is improved.")
+    run: str = Field(
+        min_length=1, max_length=64, description="The id of the run whose wording is improved."
+    )
     writer: str = Field(
         "", max_length=120, description="The judge that writes guidelines; empty: that of the run."
     )
@@ -134,34 +136,26 @@ def _of(study: Study) -> Any:
 
 
 def _wish(study: Study, body: NewImprovement) -> requests.ImprovementWish:
-    runs = {run.public_id: run for run in requests.improvable_runs(study)}
-    if (run := runs.get(body.run)) is None:
-        raise _refusal("run", f"No such run. Runs that can be improved: {_names(runs)}.")
-    writers = judges_that_write()
-    writer: Judge | None = writers.filter(name=body.writer or run.judge.name).first()
-    if body.writer and writer is None:
-        names = _names(writers.values_list("name", flat=True))
-        raise _refusal("writer", f"No judge “{body.writer}” can write. Judges that can: {names}.")
-    kinds: list[str] = [kind for kind in requests.ALONE if kind in body.learn]
-    if writer is None and "learn" not in body.model_fields_set:
-        kinds.remove(LearnedFrom.GUIDELINES)
-    return requests.ImprovementWish(
-        run=run,
-        writer=writer if LearnedFrom.GUIDELINES in kinds else None,
-        kinds=kinds,
-        most=body.most,
-        items=body.items,
-        share=body.sealed,
-        gain=body.gain,
-    )
+    try:
+        run = requests.run_named(study, body.run)
+    except StudyError as error:
+        raise _refusal("run", error) from error
+    try:
+        return requests.wish_of(
+            run,
+            writer=body.writer,
+            learn=body.learn if "learn" in body.model_fields_set else None,
+            most=body.most,
+            items=body.items,
+            share=body.sealed,
+            gain=body.gain,
+        )
+    except BadJudge as error:
+        raise _refusal("writer", error) from error
 
 
-def _names(names: Any) -> str:
-    return ", ".join(names) or "none"
-
-
-def _refusal(field: str, message: str) -> Problem:
-    return Problem(422, message, errors=[{"field": field, "message": message}])
+def _refusal(field: str, error: Exception) -> Problem:
+    return Problem(422, str(error), errors=[{"field": field, "message": str(error)}])
 
 
 def _shown(one: Improvement) -> dict[str, Any]:

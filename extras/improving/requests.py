@@ -7,7 +7,7 @@ from decimal import Decimal
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.data.item_comparisons import runs_to_compare
+from analysis.data.item_comparisons import labelled, runs_to_compare
 from extras.improving.models import FOLDS, LEARN, SEALED, Improvement, LearnedFrom
 from extras.improving.parts import ItemInPart, chosen_to_judge, hash_of, of_part, split
 from extras.improving.prompts import CASES, EXAMPLES, PROMPT_SHA256
@@ -16,6 +16,7 @@ from judging.prompts.asking import tasks_of_items
 from judging.protocols.registry import protocol
 from judging.runs.costs import RunUsage, duration, usage_of
 from judging.worker.endpoints import check_sharing
+from judging.worker.job_requests import judges_named, judges_that_write
 from studies.errors import StudyError
 from studies.jobs.retry import start_over
 from studies.models import Study
@@ -82,6 +83,36 @@ def why_not(run: JudgeRun) -> str:
 def improvable_runs(study: Study) -> list[JudgeRun]:
     """Runs in reports whose wording can be improved."""
     return [run for run in runs_to_compare(study) if run.in_report and not why_not(run)]
+
+
+def run_named(study: Study, name: str) -> JudgeRun:
+    """The run with this id or key, the first one without a name. Raises `StudyError`."""
+    runs = improvable_runs(study)
+    for run in runs:
+        if not name or name in (run.public_id, run.key):
+            return run
+    names = ", ".join(f"{run.public_id} ({label})" for run, label in labelled(runs))
+    reasons = (why_not(run) for run in runs_to_compare(study))
+    raise StudyError(
+        f"No such run. Runs of “{study.slug}” that can be improved: {names or 'none'}. "
+        + ("" if names else next(filter(None, reasons), "Judge the study first."))
+    )
+
+
+def wish_of(
+    run: JudgeRun, *, writer: str, learn: Sequence[str] | None, **numbers: int
+) -> ImprovementWish:
+    """A wish in which the run's own judge writes guidelines, unless another `writer` is named.
+
+    None for `learn`: everything that can be learned. Raises `BadJudge` if the writer cannot write.
+    """
+    writers = judges_named([writer]) if writer else judges_that_write().filter(pk=run.judge_id)
+    judge = next(iter(writers), None)
+    kinds = [kind for kind in ALONE if learn is None or kind in learn]
+    if judge is None and learn is None:
+        kinds.remove(LearnedFrom.GUIDELINES)
+    needs_judge = LearnedFrom.GUIDELINES in kinds
+    return ImprovementWish(run=run, writer=judge if needs_judge else None, kinds=kinds, **numbers)
 
 
 @dataclass(frozen=True)

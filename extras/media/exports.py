@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from analysis.data.judgment_rows import answer_id_of
 from analysis.errors import ExportError
 from analysis.exports.catalogue import Disclosure, ExportTable
 from analysis.exports.columns import Column, in_columns
@@ -38,7 +39,7 @@ def frame_rows(study: Study) -> Iterator[dict[str, Any]]:
     for judgment in judgments.iterator(chunk_size=2_000):
         run, item = judgment.run, judgment.item
         of_judgment = {
-            "answer_id": f"{run.key[:16]}:{item.key}:{judgment.shown_first}:{judgment.sample}",
+            "answer_id": answer_id_of(judgment, run, item.key),
             "item_id": item.key,
             "judge": run.judge.name,
             "run": run.key,

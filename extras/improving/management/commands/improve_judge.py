@@ -6,9 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.data.item_comparisons import labelled, runs_to_compare
 from extras.improving import requests
-from extras.improving.models import WHOLE, Improvement, LearnedFrom
+from extras.improving.models import WHOLE, Improvement
 from extras.improving.next_labels import next_labels
 from extras.improving.tasks import improve
 from judging.errors import JudgingError
@@ -16,12 +15,10 @@ from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.models import JudgeRun
 from judging.worker import runtime
-from judging.worker.job_requests import judges_named, judges_that_write
 from studies.errors import StudyError
 from studies.jobs.queueing import queue
 from studies.jobs.retry import waiting_job
 from studies.management.terminal import add_how, find_study, using, wait_for
-from studies.models import Study
 
 
 class Command(BaseCommand):
@@ -77,8 +74,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
-        run = self._run(study, options["run"])
         try:
+            run = requests.run_named(study, options["run"] or "")
             if options["next"] is not None:
                 self.stdout.write(next_labels(run, options["next"], options["sealed"]).text)
                 return
@@ -108,28 +105,11 @@ class Command(BaseCommand):
             raise CommandError(improvement.message)
         self._print_results(improvement, options["out"])
 
-    def _run(self, study: Study, wanted: str | None) -> JudgeRun:
-        runs = requests.improvable_runs(study)
-        for run in runs:
-            if not wanted or wanted in (run.public_id, run.key):
-                return run
-        names = ", ".join(f"{run.public_id} ({label})" for run, label in labelled(runs))
-        reasons = (requests.why_not(run) for run in runs_to_compare(study))
-        raise CommandError(
-            f"No such run. Runs of “{study.slug}” that can be improved: {names or 'none'}. "
-            + ("" if names else next(filter(None, reasons), "Judge the study first."))
-        )
-
     def _wish(self, run: JudgeRun, options: dict[str, Any]) -> requests.ImprovementWish:
-        kinds = [kind for kind in requests.ALONE if kind in options["learn"]]
-        own = judges_that_write().filter(pk=run.judge_id).first()
-        writer = judges_named([options["judge"]])[0] if options["judge"] else own
-        if writer is None and options["learn"] == requests.ALONE:
-            kinds.remove(LearnedFrom.GUIDELINES)
-        return requests.ImprovementWish(
-            run=run,
-            writer=writer if LearnedFrom.GUIDELINES in kinds else None,
-            kinds=kinds,
+        return requests.wish_of(
+            run,
+            writer=options["judge"] or "",
+            learn=None if options["learn"] == requests.ALONE else options["learn"],
             most=options["most"],
             items=options["items"],
             share=options["sealed"],
