@@ -31,7 +31,7 @@ class NewImprovement(Schema):
     model_config = ConfigDict(extra="forbid")
 
     run: str = Field(
-        min_length=1, max_length=64, description="The id of the run whose wording is improved."
+        max_length=64, description="The run whose wording is improved; empty: the first that can."
     )
     writer: str = Field(
         "", max_length=120, description="The judge that writes guidelines; empty: that of the run."
