@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from extras.media.films import read_film
+from extras.media.films import Film, read_film
+from studies.importers.files.child import apart
+from studies.importers.files.faults import Refused
 from studies.media import CAPTIONS, ENDINGS, FRAME_TYPE, BadMedia, facts_of_file
 
 _HEAD = 8
@@ -374,7 +376,7 @@ def read_content(data: bytes) -> MediaContent:
             "Save it smaller.",
         )
     if group == "video":
-        film = read_film(data, kind)
+        film = _film(data, kind)
         frames = tuple(
             (frame.second, MediaContent(FRAME_TYPE, frame.data, frame.width, frame.height))
             for frame in film.frames
@@ -389,6 +391,14 @@ def read_content(data: bytes) -> MediaContent:
         return MediaContent(kind, kept)
     width, height = size_of(kept, kind)
     return MediaContent(kind, kept, width, height)
+
+
+def _film(data: bytes, kind: str) -> Film:
+    """A film, read where a fault of FFmpeg ends no server."""
+    try:
+        return apart(read_film, data, kind, name="film", size=len(data))
+    except Refused as refusal:
+        raise BadMedia("ended the program that reads films.", "Save it again.") from refusal
 
 
 def _type_of(data: bytes) -> str:

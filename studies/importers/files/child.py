@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, TypeVar
 
 from studies.importers.files.faults import Refused, refused
 
@@ -45,6 +45,7 @@ _ONE_THREAD = {
 _OUT_OF_MEMORY = 77  # exit code
 _is_child = False
 Send = Callable[[Any], None]
+Result = TypeVar("Result")
 
 
 def is_needed(size: int) -> bool:
@@ -91,6 +92,22 @@ def from_child(
             child.wait()
             if child.stdout is not None:
                 child.stdout.close()
+
+
+def apart(function: Callable[..., Result], *args: Any, name: str, size: int) -> Result:
+    """What `function(*args)` returns, computed in a child process; here, if this is one.
+
+    For libraries in which a file of any size may do what it likes, such as those of films.
+    """
+    if _is_child or sys.platform == "wasi":
+        return function(*args)
+    result: Result
+    (result,) = from_child(_send_result, function, args, name=name, size=size)
+    return result
+
+
+def _send_result(send: Send, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    send(function(*args))
 
 
 def _received(child: "subprocess.Popen[bytes]", name: str, seconds: int) -> Iterator[Any]:

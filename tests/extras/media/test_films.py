@@ -12,6 +12,7 @@ from extras.media.films import FRAMES, MOST_SECONDS
 from studies.media import BadMedia
 from tests.studies.film_files import CAPTIONS, av, film, lying, only_sound
 
+pytestmark = pytest.mark.usefixtures("read_here")
 SECRET = "near 52.2 N, by model-a"
 NOTES = {"title": SECRET, "comment": SECRET, "location": "+52.2000+000.1000/"}
 
@@ -141,3 +142,22 @@ def test_without_the_package_the_import_says_what_to_install(monkeypatch):
         read_content(data)
 
     assert "requirements-films.txt" in caught.value.remedy
+
+
+class TestApart:
+    @pytest.fixture
+    def read_here(self):
+        """Films are read as an import by a page or a command reads them."""
+
+    def test_ffmpeg_reads_no_film_in_the_process_of_a_server(self, monkeypatch):
+        data = film()
+        monkeypatch.setattr(av, "open", None)
+
+        assert len(read_content(data).frames) == FRAMES
+
+    def test_what_is_wrong_with_a_film_comes_back_with_what_to_do(self):
+        with pytest.raises(BadMedia) as refused:
+            read_content(film(seconds=MOST_SECONDS + 2, rate=1))
+
+        assert "the limit is 60 seconds" in refused.value.message
+        assert refused.value.remedy.startswith("Cut it")
