@@ -45,6 +45,7 @@ from analysis.models import ComparedItem, Comparison
 from studies.extra import Kind
 from studies.jobs.retry import job_status
 from studies.models.studies import Membership, Study
+from studies.pages.addressed import PROGRESS
 from studies.pages.listing import find_items, role_of
 from studies.pages.responses import csv_response
 from studies.selectors import get_study
@@ -109,7 +110,7 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
     comparison = comparison_for(study, run.pk if run else None)
     context: dict[str, Any] = {"study": study, "comparison": comparison, "run": run, "runs": runs}
     context["labelled"] = labelled(runs)
-    context["status_url"] = _status_url(study, chosen)
+    context["status_url"] = f"?{Selection(run=chosen.run).query()}&{PROGRESS}"
     if not comparison.edition:
         return render(request, "analysis/disagreements.html", context)
     rows = rows_of(comparison, chosen)
@@ -158,11 +159,6 @@ def status(request: HttpRequest, slug: str) -> JsonResponse:
     study = get_study(request.user, slug)
     run = find_run(study, request.GET.get("run", ""))
     return job_status(stored_for(study, run.pk if run else None))
-
-
-def _status_url(study: Study, chosen: Selection) -> str:
-    query = Selection(run=chosen.run).query()
-    return f"{reverse('disagreements:status', args=[study.slug])}?{query}"
 
 
 def _address(request: HttpRequest, study: Study, chosen: Selection) -> str:

@@ -7,8 +7,11 @@ from studies.pages.addressed import view
 _REPORTS = [
     path("", view("analysis.pages.views:list_reports", "build"), name="list"),
     path("view/", view("analysis.pages.another_view:another_view"), name="view"),
-    path("<str:public_id>/", view("analysis.pages.views:show_report"), name="report"),
-    path("<str:public_id>/status/", view("analysis.pages.views:status"), name="status"),
+    path(
+        "<str:public_id>/",
+        view("analysis.pages.views:show_report", progress="status"),
+        name="report",
+    ),
     path("<str:public_id>/report.html", view("analysis.pages.files:open_report"), name="open"),
     path(
         "<str:public_id>/pages/<slug:name>.html",
@@ -47,8 +50,9 @@ _EXPORTS = [
     path("<str:public_id>/delete/", view("analysis.pages.export_views:delete"), name="delete"),
 ]
 _DISAGREEMENTS = [
-    path("", view("analysis.pages.disagreement_views:disagreements"), name="list"),
-    path("status/", view("analysis.pages.disagreement_views:status"), name="status"),
+    path(
+        "", view("analysis.pages.disagreement_views:disagreements", progress="status"), name="list"
+    ),
 ]
 urlpatterns = [
     path("studies/<slug:slug>/disagreements/", include((_DISAGREEMENTS, "disagreements"))),

@@ -131,7 +131,6 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
     context = {
         "study": report.study,
         "report": report,
-        "status_url": reverse("analysis:status", args=[slug, public_id]),
         "retry": Retry(again, "Change or rebuild this view", is_link=True)
         if report.view
         else Retry(

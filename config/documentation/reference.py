@@ -13,7 +13,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from studies.pages.addressed import form_views, viewed
+from studies.pages.addressed import form_views, progress_view, viewed
 
 NOTE = "`make docs` generates this page from the code; changes to it are lost."
 _APPS = ("annotation", "api", "analysis", "config", "judging", "studies")
@@ -46,6 +46,8 @@ def _views(
                 (f"{address} action={action}", form)
                 for action, form in form_views(pattern.callback).items()
             )
+            if progress := progress_view(pattern.callback):
+                yield f"{address}?progress", progress
 
 
 def _addresses() -> str:

@@ -34,13 +34,9 @@ urlpatterns = [
             "extras.administration.views:installation",
             backups="extras.administration.backup_views:make",
             delete_backup="extras.administration.backup_views:delete",
+            progress="extras.administration.backup_views:status",
         ),
         name="server",
-    ),
-    path(
-        "server/backups/status/",
-        view("extras.administration.backup_views:status"),
-        name="backup-status",
     ),
     path(
         "server/backups/<int:backup_id>/",

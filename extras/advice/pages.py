@@ -237,7 +237,6 @@ def _page(
         "form": form or ArgumentsForm(study=study),
         "cost": cost,
         "job": job,
-        "status_url": reverse("advice:debates-status", args=[study.slug]),
         "may_create": user.has_perm(MAY_CREATE),
         "linked": studies_for(user).filter(**{f"source__{SOURCE}__from": study.slug}),
     }

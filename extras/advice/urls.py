@@ -8,10 +8,14 @@ app_name = "advice"
 urlpatterns = [
     path(
         "debates/",
-        view("extras.advice.pages:debates", rest="write_rest", study="create_arms"),
+        view(
+            "extras.advice.pages:debates",
+            rest="write_rest",
+            study="create_arms",
+            progress="debates_status",
+        ),
         name="debates",
     ),
-    path("debates/status/", view("extras.advice.pages:debates_status"), name="debates-status"),
     path(
         "judges/campaign/<str:campaign_id>/discuss/<int:jury_id>/",
         view("extras.advice.discussions:discuss"),

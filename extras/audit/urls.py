@@ -8,9 +8,8 @@ app_name = "audit"
 urlpatterns = [
     path(
         "audit/",
-        view("extras.audit.views:findings", "again", accept="accept_finding"),
+        view("extras.audit.views:findings", "again", accept="accept_finding", progress="status"),
         name="findings",
     ),
-    path("audit/status/", view("extras.audit.views:status"), name="status"),
     path("items/<str:key>/note/", view("extras.audit.note_views:save_note"), name="note"),
 ]

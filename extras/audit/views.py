@@ -94,7 +94,6 @@ def _audit_page(
         "study": study,
         "audit": audit,
         "parts": [(name, _HEADINGS[name], part) for name, part in parts.items() if part],
-        "status_url": reverse("audit:status", args=[study.slug]),
         "retry": Retry(_address(study), label="Audit again", fields={"action": "again"}),
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
         "error": error,

@@ -294,7 +294,6 @@ def _page(
         "tested": found.get("tested", [])[-_SHOWN:],
         "left_out": max(0, len(found.get("tested", [])) - _SHOWN),
         "form": form or RouteForm(initial={"slug": proposed}),
-        "status_url": reverse("certificates:status", args=[study.slug, certificate.public_id]),
         "retry": Retry(address, "Request another certificate", is_link=True),
         "retry_labels": Retry(
             reverse("certificates:show", args=[study.slug, certificate.public_id]),

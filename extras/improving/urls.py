@@ -8,6 +8,9 @@ app_name = "improving"
 urlpatterns = [
     path("", view("extras.improving.views:list_improvements"), name="list"),
     path("next/", view("extras.improving.views:next_items"), name="next"),
-    path("<str:public_id>/", view("extras.improving.views:show", "again"), name="show"),
-    path("<str:public_id>/status/", view("extras.improving.views:status"), name="status"),
+    path(
+        "<str:public_id>/",
+        view("extras.improving.views:show", "again", progress="status"),
+        name="show",
+    ),
 ]

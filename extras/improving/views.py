@@ -181,7 +181,6 @@ def show(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
         "learn": len(improvement.parts) - sealed,
         "spent": Decimal(used) / NANO,
         "wordings": _shown(improvement),
-        "status_url": reverse("improving:status", args=[slug, public_id]),
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
         "budget": budget_field(),
     }

@@ -7,7 +7,10 @@ urlpatterns = [
     path("pack/", view("extras.packs.views:ask_for_pack"), name="write"),
     path("replies/", view("extras.packs.views:upload_replies"), name="replies"),
     path("discard-pack/", view("extras.packs.views:discard_pack"), name="discard"),
-    path("packs/<str:job_id>/", view("extras.packs.views:pack_job"), name="job"),
-    path("packs/<str:job_id>/status/", view("extras.packs.views:pack_status"), name="status"),
+    path(
+        "packs/<str:job_id>/",
+        view("extras.packs.views:pack_job", progress="pack_status"),
+        name="job",
+    ),
     path("packs/<str:job_id>/file/", view("extras.packs.views:download_pack"), name="file"),
 ]

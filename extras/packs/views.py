@@ -89,7 +89,6 @@ def pack_job(request: HttpRequest, slug: str, run_id: str, job_id: str) -> HttpR
         "study": study,
         "run": run,
         "job": job,
-        "status_url": reverse("packs:status", args=[slug, run_id, job_id]),
         "retry": retry,
         "has_file": _has_file(job),
     }

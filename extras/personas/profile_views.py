@@ -76,7 +76,6 @@ def profiles_page(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "form": form,
         "job": latest,
-        "status_url": reverse("personas:profiles-status", args=[slug]),
         "retry": Retry(reverse("personas:profiles", args=[slug]), "Ask again", is_link=True),
         "page": Paginator(waiting, PER_PAGE).get_page(request.GET.get("page")),
         "decided": drafts.filter(reviewed_at__isnull=False)

@@ -18,12 +18,11 @@ urlpatterns = [
     ),
     path(
         "judges/profiles/",
-        view("extras.personas.profile_views:profiles_page", decide="decide_profile"),
+        view(
+            "extras.personas.profile_views:profiles_page",
+            decide="decide_profile",
+            progress="profiles_status",
+        ),
         name="profiles",
-    ),
-    path(
-        "judges/profiles/status/",
-        view("extras.personas.profile_views:profiles_status"),
-        name="profiles-status",
     ),
 ]

@@ -6,6 +6,5 @@ from studies.pages.addressed import view
 
 app_name = "rules"
 urlpatterns = [
-    path("why/", view("extras.rules.views:why", "again"), name="why"),
-    path("why/status/", view("extras.rules.views:status"), name="status"),
+    path("why/", view("extras.rules.views:why", "again", progress="status"), name="why"),
 ]

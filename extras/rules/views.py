@@ -40,6 +40,7 @@ from judging.pages.asking_forms import budget_field, offer_judges
 from studies.errors import StudyError
 from studies.jobs.retry import job_status
 from studies.models import Membership, Study
+from studies.pages.addressed import PROGRESS
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED
 from studies.pages.workbench import SectionPage
@@ -117,7 +118,7 @@ def why(request: HttpRequest, slug: str) -> HttpResponse:
     context["may_edit"] = role_of(request.user, study) != Membership.Role.VIEWER
     if run is not None:
         context |= _found(study, run)
-        context["status_url"] = f"{reverse('rules:status', args=[slug])}?run={run.public_id}"
+        context["status_url"] = f"?run={run.public_id}&{PROGRESS}"
     return render(request, "rules/why.html", context, status=REFUSED if form.errors else 200)
 
 

@@ -13,26 +13,33 @@ from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver, res
 from django.views.decorators.http import require_POST
 
 View = Callable[..., HttpResponseBase]
+PROGRESS = "progress"
 
 
-def view(address: str, *actions: str, **others: str) -> View:
+def view(address: str, *actions: str, progress: str = "", **others: str) -> View:
     """The view “package.module:name”, whose module is imported at its first request.
 
     A POST whose field `action` is one of `actions` goes to the view of that name in the module, and
-    one of `others` to the view that it names, there or in another module. What a decorator writes
-    on the view itself, such as `csrf_exempt`, is not seen: name such a view in the patterns itself.
+    one of `others` to the view that it names, there or in another module. A page that waits for a
+    job fetches its own address with `?progress`, which the view `progress` answers. What a
+    decorator writes on the view itself, such as `csrf_exempt`, is not seen: name such a view in the
+    patterns itself.
     """
     module, _, name = address.partition(":")
     named = {**dict(zip(actions, actions, strict=True)), **others}
     forms = {action: to if ":" in to else f"{module}:{to}" for action, to in named.items()}
+    waiting = progress if ":" in progress or not progress else f"{module}:{progress}"
 
     def call(request: HttpRequest, *arguments: Any, **parts: Any) -> HttpResponseBase:
         chosen = forms.get(request.POST.get("action", "")) if forms else None
+        if waiting and request.method == "GET" and PROGRESS in request.GET:
+            chosen = waiting
         response: HttpResponseBase = resolve_name(chosen or address)(request, *arguments, **parts)
         return response
 
     call.__module__, call.__name__, call.__qualname__ = module, name, name
     call.address, call.forms = address, forms  # type: ignore[attr-defined]
+    call.progress = waiting  # type: ignore[attr-defined]
     return call
 
 
@@ -44,6 +51,7 @@ def load(patterns: Iterable[URLPattern | URLResolver]) -> None:
         else:
             viewed(pattern.callback)
             form_views(pattern.callback)
+            progress_view(pattern.callback)
 
 
 def viewed(callback: View) -> View:
@@ -57,6 +65,12 @@ def form_views(callback: View) -> dict[str, View]:
     """The views of a page's forms, by what their field `action` says."""
     forms: dict[str, str] = getattr(callback, "forms", {})
     return {action: resolve_name(address) for action, address in forms.items()}
+
+
+def progress_view(callback: View) -> View | None:
+    """The view of the progress for which a page waits, if it does."""
+    address = getattr(callback, "progress", "")
+    return resolve_name(address) if address else None
 
 
 class FormOfPage:

@@ -322,7 +322,6 @@ def import_job(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     context: dict[str, Any] = {
         "study": study,
         "job": job,
-        "status_url": reverse("studies:import-status", args=[slug, public_id]),
         "retry": Retry(again, label, is_link=True),
         "links": [
             (part.words, part.address(study))

@@ -39,13 +39,8 @@ urlpatterns = [
     ),
     path(
         "<slug:slug>/import/<str:public_id>/",
-        view("studies.pages.import_views:import_job"),
+        view("studies.pages.import_views:import_job", progress="import_status"),
         name="import-job",
-    ),
-    path(
-        "<slug:slug>/import/<str:public_id>/status/",
-        view("studies.pages.import_views:import_status"),
-        name="import-status",
     ),
     path("<slug:slug>/items/", view("studies.pages.views:items"), name="items"),
     path(

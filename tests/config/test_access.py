@@ -27,7 +27,7 @@ from judging.models import (
 )
 from studies.models import ImportJob, Membership, Study, Upload
 from tests.api.conftest import program
-from tests.config.test_hostile_requests import FORMS, LEFT_OUT, ROUTES, path
+from tests.config.test_hostile_requests import FORMS, LEFT_OUT, ROUTES, WAITING, path
 from tests.extras import access
 from tests.factories import make_item, make_study
 from tests.sampling import examples, some
@@ -37,6 +37,7 @@ pytestmark = pytest.mark.django_db
 PAGES = [route for route in ROUTES if not route.startswith("admin/") and route not in LEFT_OUT]
 # What a form of a page does besides: the page, and what the field `action` says.
 PAGES += [f"{route} {action}" for route, action in FORMS]
+PAGES += WAITING
 STUDY = "studies/<slug>/"
 OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(STUDY)]
 # These ask for no account: participants, links, invitations, forgotten passwords.
@@ -49,7 +50,7 @@ OPEN_TO_ALL = (
 FOR_VIEWERS = {
     "",
     "disagreements/",
-    "disagreements/status/",
+    "disagreements/?progress",
     "exports/",
     "exports/table/",
     "items/",
@@ -79,7 +80,7 @@ FOR_VIEWERS = {
     "reports/<public_id>/items.json",
     "reports/<public_id>/report.html",
     "reports/<public_id>/report.json",
-    "reports/<public_id>/status/",
+    "reports/<public_id>/?progress",
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
     "reports/view/",

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from html import unescape
+from operator import itemgetter
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from analysis.models import Report
 from studies.models import ImportJob, Membership
-from studies.pages.addressed import form_views
+from studies.pages.addressed import View, form_views, progress_view
 from tests.annotation.pages.walking import start
 from tests.factories import make_items, make_study
 from tests.sampling import some
@@ -84,24 +85,14 @@ def known(study):
     }
 
 
-def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
-    """Every route of the site, with <name> where a parameter stands."""
+def views(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, View]]:
+    """Every route of the site, with <name> where a parameter stands, and its view."""
     for entry in resolver.url_patterns:
         route = before + _plain(str(entry.pattern))
         if isinstance(entry, URLPattern):
-            yield route
+            yield route, entry.callback
         else:
-            yield from patterns(entry, route)
-
-
-def form_patterns(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, str]]:
-    """Every form of a page that has its own view: the route, and what the field `action` says."""
-    for entry in resolver.url_patterns:
-        route = before + _plain(str(entry.pattern))
-        if isinstance(entry, URLPattern):
-            yield from ((route, action) for action in form_views(entry.callback))
-        else:
-            yield from form_patterns(entry, route)
+            yield from views(entry, route)
 
 
 def _plain(route: str) -> str:
@@ -111,8 +102,12 @@ def _plain(route: str) -> str:
     )
 
 
-ROUTES = sorted(set(patterns(get_resolver())))
-FORMS = sorted(form_patterns(get_resolver()))
+VIEWS = sorted(views(get_resolver()), key=itemgetter(0))
+ROUTES = sorted({route for route, _ in VIEWS})
+# The forms of pages that have their own view: the route, and what the field `action` says.
+FORMS = [(route, action) for route, page in VIEWS for action in sorted(form_views(page))]
+# Pages that wait for a job, with what they fetch meanwhile.
+WAITING = [f"{route}?progress" for route, page in VIEWS if progress_view(page)]
 # What people open costs most: by default, others with each commit. A participant's own pages are
 # few, and always among them.
 OWN = [route for route in ROUTES if route.startswith("s/<slug>/")]

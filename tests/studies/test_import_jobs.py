@@ -57,7 +57,7 @@ def test_a_large_file_waits_for_a_worker_and_the_page_follows_it(client, study):
     _, page = page_of(client, job)
 
     assert "Waiting for a worker." in page
-    assert f'data-status="{ADDRESS}{job.public_id}/status/"' in page
+    assert 'data-status="?progress"' in page
     assert '<noscript><meta http-equiv="refresh"' in page
     assert (path_of(folder_of(job)) / "items.jsonl").stat().st_size > 0
     assert path_of(folder_of(job)).parent.stat().st_mode & 0o777 == 0o700
@@ -119,7 +119,7 @@ def test_reading_shows_its_progress(client, study, monkeypatch):
 
     def look(progress):
         store(progress)
-        seen.append(client.get(f"{ADDRESS}{job.public_id}/status/").json())
+        seen.append(client.get(f"{ADDRESS}{job.public_id}/?progress").json())
 
     monkeypatch.setattr(runner.JobProgress, "store", look)
 

@@ -4,6 +4,7 @@ from studies.pages.addressed import view
 
 app_name = "verification"
 urlpatterns = [
-    path("", view("extras.report_readers.recomputed.views:verify"), name="verify"),
-    path("status/", view("extras.report_readers.recomputed.views:status"), name="status"),
+    path(
+        "", view("extras.report_readers.recomputed.views:verify", progress="status"), name="verify"
+    ),
 ]

@@ -17,6 +17,7 @@ from extras.report_readers.models import Recheck
 from extras.report_readers.recomputed.rechecks import request_recheck
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership
+from studies.pages.addressed import PROGRESS
 
 
 def newest(report: Report) -> Recheck | None:
@@ -26,11 +27,11 @@ def newest(report: Report) -> Recheck | None:
 def _context(report: Report) -> Mapping[str, Any]:
     recheck = newest(report)
     label = "Verify report again" if recheck else "Verify report"
-    names = [report.study.slug, report.public_id]
+    address = reverse("verification:verify", args=[report.study.slug, report.public_id])
     return {
         "job": recheck,
-        "status_url": reverse("verification:status", args=names),
-        "retry": Retry(reverse("verification:verify", args=names), label),
+        "status_url": f"{address}?{PROGRESS}",
+        "retry": Retry(address, label),
     }
 
 

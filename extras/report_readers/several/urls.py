@@ -5,9 +5,10 @@ from studies.pages.addressed import view
 app_name = "several_studies"
 urlpatterns = [
     path("", view("extras.report_readers.several.views:choose"), name="choose"),
-    path("<str:report_id>/", view("extras.report_readers.several.views:show"), name="show"),
     path(
-        "<str:report_id>/status/", view("extras.report_readers.several.views:status"), name="status"
+        "<str:report_id>/",
+        view("extras.report_readers.several.views:show", progress="status"),
+        name="show",
     ),
     path(
         "<str:report_id>/all.zip",

@@ -118,7 +118,6 @@ def show(request: HttpRequest, report_id: str) -> HttpResponse:
     context = {
         "report": report,
         "studies": Study.objects.filter(slug__in=report.slugs).order_by("pk"),
-        "status_url": reverse("several_studies:status", args=[report_id]),
         "has_article": (building.folder_of(report) / "article/article.html").is_file(),
         "pooled": building.pooled_of(report),
         "retry": Retry(

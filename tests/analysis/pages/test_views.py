@@ -50,7 +50,7 @@ def body(response) -> bytes:
 
 def pages(study, report):
     plain = [reverse("analysis:list", args=[study.slug])]
-    names = ["report", "status", "open", "download", "json", "tables"]
+    names = ["report", "open", "download", "json", "tables"]
     return plain + [reverse(f"analysis:{n}", args=[study.slug, report.public_id]) for n in names]
 
 
@@ -69,7 +69,7 @@ def test_a_stranger_learns_nothing(client, finished):
     study, report = finished
     signed_in(client, study, "stranger")
 
-    assert [client.get(page).status_code for page in pages(study, report)] == [404] * 7
+    assert [client.get(page).status_code for page in pages(study, report)] == [404] * 6
     reports = reverse("analysis:list", args=[study.slug])
     assert client.post(reports, {"action": "build"}).status_code == 404
 
@@ -125,7 +125,9 @@ def test_a_report_under_way_shows_how_far_it_is(client):
     Report.objects.update(state="running", progress=42, message="Measuring people.")
 
     page = client.get(reverse("analysis:report", args=[study.slug, report.public_id]))
-    status = client.get(reverse("analysis:status", args=[study.slug, report.public_id]))
+    status = client.get(
+        reverse("analysis:report", args=[study.slug, report.public_id]), {"progress": ""}
+    )
 
     assert 'value="42"' in page.content.decode()
     assert status.json() == {"progress": 42, "message": "Measuring people.", "open": True}

@@ -13,7 +13,7 @@ OTHERS = {
     "administration/server/backups/<backup_id>/",
     "administration/server/ delete_backup",
     "administration/server/backups/<backup_id>/restore/",
-    "administration/server/backups/status/",
+    "administration/server/?progress",
     "administration/users/",
     "administration/users/ active",
     "administration/users/ end_all",

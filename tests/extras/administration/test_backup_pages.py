@@ -33,7 +33,7 @@ def restore(client, backup, **sent):
 
 def test_two_presses_make_one_backup_which_is_downloaded_and_deleted(client, administrator):
     client.post(f"{PAGE}backups/")
-    assert client.get(f"{PAGE}backups/status/").json()["open"]
+    assert client.get(f"{PAGE}?progress").json()["open"]
     backup = made(client)
 
     assert BackupJob.objects.get().state == "done"

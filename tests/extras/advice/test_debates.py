@@ -265,7 +265,8 @@ def test_the_page_shows_the_cost_starts_and_creates_the_study(writer, llm, monke
     create = {"action": "study", "job": job.public_id, "slug": "debates"}
     refused = client.post(reverse("advice:debates", args=["meals"]), create)
     assert refused.status_code == 403
-    assert client.get(reverse("advice:debates-status", args=["meals"])).json()["open"] is False
+    waiting = client.get(reverse("advice:debates", args=["meals"]), {"progress": ""})
+    assert waiting.json()["open"] is False
 
 
 def test_a_job_that_no_worker_started_is_done_inline_by_either_command(writer, llm, capsys):

@@ -6,7 +6,7 @@ from studies.models import Study
 FOR_VIEWERS = {
     "certificates/",
     "certificates/<public_id>/",
-    "certificates/<public_id>/status/",
+    "certificates/<public_id>/?progress",
 }
 # They want a certificate that has a passport, and labels.
 NOT_HERE = {

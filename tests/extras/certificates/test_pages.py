@@ -153,7 +153,8 @@ def test_pressing_twice_asks_once_and_a_moved_judge_fails_in_words(client, study
             client.post(address("list", study), wish(study))
     assert Certificate.objects.count() == 1
     job = Certificate.objects.get()
-    status = json.loads(client.get(address("status", study, job.public_id)).content)
+    waiting = client.get(address("show", study, job.public_id), {"progress": ""})
+    status = json.loads(waiting.content)
     assert status == {"progress": 0, "message": "Waiting for a worker.", "open": True}
     tasks.certify_judge(job.pk)
     judge = study.judge_runs.get().judge

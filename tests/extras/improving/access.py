@@ -16,7 +16,7 @@ FOR_VIEWERS = {
     "improvements/",
     "improvements/next/",
     "improvements/<public_id>/",
-    "improvements/<public_id>/status/",
+    "improvements/<public_id>/?progress",
 }
 NEEDS_DATA = r"improving:"
 

@@ -242,7 +242,7 @@ def test_the_page_asks_and_reviews(study, writer, monkeypatch):
         "is unchanged" in client.post(page, other | {"reject": "1"}, follow=True).content.decode()
     )
     assert refused.status_code in (200, 400)
-    status = client.get(reverse("personas:profiles-status", args=["past"])).json()
+    status = client.get(reverse("personas:profiles", args=["past"]), {"progress": ""}).json()
     assert status["open"] is False
 
 

@@ -12,13 +12,13 @@ FOR_OWNERS = {
 }
 # They want a link with files, and a finished report.
 NOT_HERE = {"reports/<public_id>/share/ files", "reports/<public_id>/verify/"}
-FOR_VIEWERS = {"reports/<public_id>/verify/status/", "reports/compare/"}
+FOR_VIEWERS = {"reports/<public_id>/verify/?progress", "reports/compare/"}
 OTHERS = {
     "several-studies/",
     "several-studies/<report_id>/",
     "several-studies/<report_id>/all.zip",
     "several-studies/<report_id>/files/<name>",
-    "several-studies/<report_id>/status/",
+    "several-studies/<report_id>/?progress",
 }
 OPEN = {"shared/"}
 NEEDS_DATA = "share_links:|verification:"

@@ -32,8 +32,8 @@ def queued(monkeypatch):
 def addresses(report):
     """The page of a report, the button that verifies it, and what the page polls."""
     args = [report.study.slug, report.public_id]
-    names = ("analysis:report", "verification:verify", "verification:status")
-    return [reverse(name, args=args) for name in names]
+    press = reverse("verification:verify", args=args)
+    return reverse("analysis:report", args=args), press, f"{press}?progress"
 
 
 @pytest.mark.nightly

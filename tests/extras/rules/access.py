@@ -2,7 +2,7 @@
 
 from studies.models import Study
 
-FOR_VIEWERS = {"disagreements/why/", "disagreements/why/status/"}
+FOR_VIEWERS = {"disagreements/why/", "disagreements/why/?progress"}
 NOT_HERE = {"disagreements/why/ again"}  # no search yet
 LEFT_OUT = {"needs a second press, and a finished search": "rules:(why|again)"}
 
