@@ -103,7 +103,7 @@ class SystemOneWire(Wire):
                 "criteria": [f"{name}: {text}" for name, text in closed.levels.values()],
             }
         is_text = len(messages) == 1 and messages[0].role == "user"
-        turns = [{"role": each.role, "content": each.text} for each in messages]
+        turns = [{"role": turn.role, "content": turn.text} for turn in messages]
         body: dict[str, Any] = {"model": model}
         body["state"] = messages[0].text if is_text else turns
         if pictures := [medium.base64() for message in messages for medium in message.media]:
@@ -142,9 +142,11 @@ def read_decision(
     for name, type in asked.items():
         if name not in answers:
             raise Garbage(f"the answer to the question “{name}” is missing", status=status)
-        given = answers[name].get("type", type)
-        if given not in (type, "refusal"):
-            sentence = f"the answer to the question “{name}” is of the type “{short(str(given))}”"
+        answer_type = answers[name].get("type", type)
+        if answer_type not in (type, "refusal"):
+            sentence = (
+                f"the answer to the question “{name}” is of the type “{short(str(answer_type))}”"
+            )
             raise Garbage(sentence, status=status)
     kept = {"answers": body["answers"]}
     if isinstance(body.get("diagnostics"), dict):
@@ -182,43 +184,43 @@ def read_decision(
 def _by_name(answers: object, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The answers by the names of their questions; a list has them in the order of these."""
     if isinstance(answers, Mapping):
-        found = dict(answers)
+        by_name = dict(answers)
     elif isinstance(answers, list):
-        found = {a.get("name") or n: a for n, a in zip(names, answers, strict=False)}
+        by_name = {a.get("name") or n: a for n, a in zip(names, answers, strict=False)}
     else:
         raise TypeError
-    if not all(isinstance(each, dict) for each in found.values()):
+    if not all(isinstance(answer, dict) for answer in by_name.values()):
         raise TypeError
-    return found
+    return by_name
 
 
-def _shares(given: object, names: Sequence[str]) -> dict[str, float]:
+def _shares(probabilities: object, names: Sequence[str]) -> dict[str, float]:
     """The probability of each name, which add up to 1; raises `ValueError` with a sentence.
 
-    `given` is a mapping, or a list of values or labels with their probabilities.
+    `probabilities` is a mapping, or a list of values or labels with their probabilities.
     """
-    if isinstance(given, list):
-        rows = [each if isinstance(each, dict) else {} for each in given]
+    if isinstance(probabilities, list):
+        rows = [entry if isinstance(entry, dict) else {} for entry in probabilities]
         keys = "label" if all("label" in row for row in rows) else "value"
         pairs = [(row.get(keys), row.get("probability")) for row in rows]
-    elif isinstance(given, dict):
-        pairs = list(given.items())
+    elif isinstance(probabilities, dict):
+        pairs = list(probabilities.items())
     else:
         raise ValueError("it has no probabilities")
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for name, share in pairs:
-        if not isinstance(name, str) or name not in names or name in found:
+        if not isinstance(name, str) or name not in names or name in shares:
             raise ValueError(f"a probability is of “{short(str(name))}”, which was not asked for")
         value = _number(share)
         if value is None or not 0 <= value <= 1 + _SUM_WITHIN:
             raise ValueError(f"the probability of “{name}” is {short(str(share))}")
-        found[name] = value
-    if missing := [name for name in names if name not in found]:
+        shares[name] = value
+    if missing := [name for name in names if name not in shares]:
         raise ValueError(f"the probability of “{missing[0]}” is missing")
-    total = math.fsum(found.values())
+    total = math.fsum(shares.values())
     if abs(total - 1) > _SUM_WITHIN:
         raise ValueError(f"its probabilities add up to {total:.3f}")
-    return {name: found[name] / total for name in names}
+    return {name: shares[name] / total for name in names}
 
 
 def _levels(answer: Mapping[str, Any], closed: ClosedQuestion) -> dict[str, float]:
@@ -226,20 +228,22 @@ def _levels(answer: Mapping[str, Any], closed: ClosedQuestion) -> dict[str, floa
 
     System One names levels by their numbers from 0, OpenAI by their labels.
     """
-    given = answer.get("probabilities")
+    probabilities = answer.get("probabilities")
     slugs = list(closed.levels)
     by_name: dict[str, str] = {str(number): slug for number, slug in enumerate(slugs)}
     for slug, (name, text) in closed.levels.items():
         by_name |= {name: slug, f"{name}: {text}": slug}
-    if isinstance(given, dict):
-        given = {by_name.get(str(name), str(name)): share for name, share in given.items()}
-    elif isinstance(given, list):
-        given = [
+    if isinstance(probabilities, dict):
+        probabilities = {
+            by_name.get(str(name), str(name)): share for name, share in probabilities.items()
+        }
+    elif isinstance(probabilities, list):
+        probabilities = [
             {**row, "label": by_name.get(str(row.get("label")), str(row.get("label")))}
-            for row in given
+            for row in probabilities
             if isinstance(row, dict)
         ]
-    return {slug: round(share, 6) for slug, share in _shares(given, slugs).items()}
+    return {slug: round(share, 6) for slug, share in _shares(probabilities, slugs).items()}
 
 
 def _details(answer: Mapping[str, Any], body: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -95,7 +95,9 @@ class DecisionsBackend:
                 raise AdjustedRequest(str(fault), status=fault.status) from fault
             # What says more than that there is nothing at an address.
             refused, self._refused = self._refused.values(), {}
-            raise next((each for each in refused if each.status not in _NOTHING), fault) from fault
+            raise next(
+                (refusal for refusal in refused if refusal.status not in _NOTHING), fault
+            ) from fault
         if not self._is_named and not self.found:
             self._wire, self.found = wire, {WIRE: wire}
         return reply

@@ -36,10 +36,10 @@ class JudgeModel(JudgingProtocol):
         is_lenient: bool = False,
     ) -> Verdict:
         reply = readable(text)
-        found = self.verdict(reply.text)
-        if found.position is None:
-            return found
-        return replace(found, position=reply.places[found.position])
+        verdict = self.verdict(reply.text)
+        if verdict.position is None:
+            return verdict
+        return replace(verdict, position=reply.places[verdict.position])
 
     def verdict(self, text: str) -> Verdict:
         """The verdict in a reply without thoughts."""
@@ -63,10 +63,10 @@ class JudgeLM(JudgeModel):
     offers_tie = True
 
     def verdict(self, text: str) -> Verdict:
-        found = _SCORES.match(text)
-        if found is None:
+        match = _SCORES.match(text)
+        if match is None:
             return Verdict(None, None)
-        first, second = float(found[1]), float(found[2])
+        first, second = float(match[1]), float(match[2])
         if min(first, second) < 1:
             return Verdict(None, None)
         details: Mapping[str, Any] = {"scores": {"A": first, "B": second}}
@@ -91,14 +91,14 @@ class AutoJ(JudgeModel):
     reply_tokens = 300
 
     def verdict(self, text: str) -> Verdict:
-        found = self.option(text)
-        return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
+        option = self.option(text)
+        return Verdict(option[0], None, position=option[1]) if option else Verdict(None, None)
 
     def option(self, text: str) -> tuple[ShownSide, int] | None:
-        found = list(_DECISION.finditer(text))
-        if not found or len({_OPTIONS[each[1]] for each in found}) > 1:
+        matches = list(_DECISION.finditer(text))
+        if not matches or len({_OPTIONS[match[1]] for match in matches}) > 1:
             return None
-        last = found[-1]
+        last = matches[-1]
         return _OPTIONS[last[1]], last.start(1 if last[1] else 2)
 
     def options(self, earlier: tuple[str, ...]) -> Options:
@@ -116,14 +116,14 @@ class Prometheus2(JudgeModel):
     description = "Prometheus 2: feedback, then [RESULT] and a response"
 
     def verdict(self, text: str) -> Verdict:
-        found = self.option(text)
-        return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
+        option = self.option(text)
+        return Verdict(option[0], None, position=option[1]) if option else Verdict(None, None)
 
     def option(self, text: str) -> tuple[ShownSide, int] | None:
-        found = _RESULT.search(text)
-        if found is None or len(_EVERY_RESULT.findall(text)) > 1:
+        match = _RESULT.search(text)
+        if match is None or len(_EVERY_RESULT.findall(text)) > 1:
             return None
-        return ("A" if found[1] == "A" else "B"), found.start(1)
+        return ("A" if match[1] == "A" else "B"), match.start(1)
 
 
 class Prometheus2Score(Score):
@@ -138,10 +138,10 @@ class Prometheus2Score(Score):
 
     def score(self, text: str) -> int | None:
         text = readable(text).text
-        found = _GRADE.search(text)
-        if found is None or len(_EVERY_RESULT.findall(text)) > 1:
+        match = _GRADE.search(text)
+        if match is None or len(_EVERY_RESULT.findall(text)) > 1:
             return None
-        return int(found[1])
+        return int(match[1])
 
 
 # CompassJudger: criteria in prose, then the verdict in double brackets.
@@ -161,19 +161,19 @@ class CompassJudger(JudgeModel):
     reply_tokens = 300
 
     def verdict(self, text: str) -> Verdict:
-        found = self.option(text)
-        if found is None:
+        option = self.option(text)
+        if option is None:
             return Verdict(None, None)
-        criteria = dict(_CRITERION.findall(text[: found[1]]))
+        criteria = dict(_CRITERION.findall(text[: option[1]]))
         details = {"criteria": criteria} if criteria else {}
-        return Verdict(found[0], None, details, position=found[1])
+        return Verdict(option[0], None, details, position=option[1])
 
     def option(self, text: str) -> tuple[ShownSide, int] | None:
-        found = list(_BRACKETED.finditer(text))
-        if not found or len({each[1] for each in found}) > 1:
+        matches = list(_BRACKETED.finditer(text))
+        if not matches or len({match[1] for match in matches}) > 1:
             return None
-        side = next((side for side in SIDES if side == found[-1][1]), None)
-        return (side, found[-1].start(1)) if side else None
+        side = next((side for side in SIDES if side == matches[-1][1]), None)
+        return (side, matches[-1].start(1)) if side else None
 
 
 JUDGE_LM = JudgeLM()

@@ -29,14 +29,14 @@ def several_judges(study: ReportedStudy) -> Json:
             out | {"n": 0, "pairs": [], "ranks": []} | undefined("one_judge", "q", "p", "p_joint")
         )
     correct = np.stack([judges[index].correct for index in chosen], axis=1)
-    found = compare_judges(correct)
+    comparison = compare_judges(correct)
     joint = joint_bootstrap(correct, study.shared.persona, rng=study.rng(), n_draws=study.draws)
-    overall = found.overall
+    overall = comparison.overall
     out |= {"n": overall.n, "n_missing": overall.n_missing, "personas": joint.n_clusters}
     out |= pick(overall, {"q": "statistic", "p": "p"})
     put(out, "p_joint", number(joint.p), joint.reason)
     out["pairs"] = []
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         entry: Json = {"first": chosen[pair.first], "second": chosen[pair.second]}
         put(entry, "difference", number(pair.difference.value), pair.difference.reason)
         put_interval(entry, "ci", pair.difference.interval, pair.difference.reason)
@@ -47,19 +47,19 @@ def several_judges(study: ReportedStudy) -> Json:
         out["pairs"].append(entry)
     out["ranks"] = [
         {"run": index, "best": best, "worst": worst}
-        for index, (best, worst) in zip(chosen, found.ranks, strict=True)
+        for index, (best, worst) in zip(chosen, comparison.ranks, strict=True)
     ]
     return out
 
 
 def pairs_of_judges(report: ReportJson) -> Table:
-    names, found = run_names(report), report["several_judges"]
+    names, comparison = run_names(report), report["several_judges"]
     return table_of_entries(
         "several_judges",
         "Judges compared with one another",
         [
             (names[pair["first"]], {**pair, "second": names[pair["second"]]})
-            for pair in found["pairs"]
+            for pair in comparison["pairs"]
         ],
         [
             ("Second", "text", "second"),
@@ -69,7 +69,7 @@ def pairs_of_judges(report: ReportJson) -> Table:
             ("Holm p", "p", "p_holm"),
             ("Joint p, by persona", "p", "p_joint"),
         ],
-        f"{_whether_any_differ(found)}Read a pair only by its adjusted p "
+        f"{_whether_any_differ(comparison)}Read a pair only by its adjusted p "
         "values: Holm's over all pairs, and those of the joint bootstrap, which resamples whole "
         "personas.",
         first="First",

@@ -87,19 +87,19 @@ def with_reference(study: ReportedStudy) -> list[Json]:
             continue
         truth = data.scored_truth(offers_tie=run.offers_tie)
         asked = asked_of(data, run)
-        given = asked & (codes >= 0)
+        gave_away = asked & (codes >= 0)
         entry: Json = {
             "judge": run.judge,
             "features": run.features,
             "reference": run.run,
             "items": int(asked.sum()),
-            "given_away": int(given.sum()),
-            "right_given_away": int((given & (codes == truth)).sum()),
+            "given_away": int(gave_away.sum()),
+            "right_given_away": int((gave_away & (codes == truth)).sum()),
         }
         entry |= pairs.get(run.run, {})
         if entry["given_away"] and run.run in pairs:
             one, other = credits_of_pair(study, run, runs[entry["usual"]])
-            gaps = np.where(given, np.nan, one - other)
+            gaps = np.where(gave_away, np.nan, one - other)
             entry["others_n"] = int((~np.isnan(gaps)).sum())
             entry["others_difference"] = tested(general_difference(gaps, study.shared.judged))
         entries.append(entry)

@@ -53,9 +53,9 @@ def _of_run(likeness: HumanLikeness, judge: Json, *, options: int) -> Json:
 def tiers_table(report: ReportJson) -> Table:
     rows = []
     for name, entry in named_entries(report, "comparison"):
-        found = entry["human_likeness"]
-        label = found["label"] or f"none: {reason(found['label_reason'])}"
-        rows.append((name, found | {"z": entry["human_likeness_z"], "tier": label}))
+        likeness = entry["human_likeness"]
+        label = likeness["label"] or f"none: {reason(likeness['label_reason'])}"
+        rows.append((name, likeness | {"z": entry["human_likeness_z"], "tier": label}))
     return table_of_entries(
         "tiers",
         "Tier of each judge by its kappa with people",
@@ -116,12 +116,12 @@ TIERS = TierSection()
 
 def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
     """The judge and each annotator compared with the majority of the others, on the same items."""
-    found = leave_one_out(votes, judge.answer)
-    difference = found.difference
-    out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
+    agreement = leave_one_out(votes, judge.answer)
+    difference = agreement.difference
+    out: Json = {"n": agreement.n, "ties": agreement.n_ties, "people": len(agreement.annotators)}
     out |= estimate(difference, "difference")
     out |= pick(
-        found,
+        agreement,
         {"judge_agreement": "model_agreement", "people_agreement": "human_agreement"},
         difference.reason,
     )
@@ -133,7 +133,7 @@ def leave_one_out_table(report: ReportJson) -> Table:
     return table_of_entries(
         "leave_one_out",
         "Judge and person compared with the majority of the others",
-        [(name, found) for name, found in entries if found["n"]],
+        [(name, kappas) for name, kappas in entries if kappas["n"]],
         [
             ("Answers", "count", "n"),
             ("Judge", "percent", "judge_agreement", "As the majority of the others"),

@@ -34,7 +34,7 @@ def compared_with_usual(study: ReportedStudy, setting: str) -> list[Json]:
         # Both sides are of one judge, so people share nothing of the difference.
         entry["difference"] = tested(general_difference(sides[0] - sides[1], study.shared.judged))
         entries.append(entry)
-    for entry, p in zip(entries, holm([each["difference"]["p"] for each in entries]), strict=True):
+    for entry, p in zip(entries, holm([pair["difference"]["p"] for pair in entries]), strict=True):
         put(entry["difference"], "p_holm", number(p), entry["difference"].get("p_reason"))
     return entries
 
@@ -42,8 +42,8 @@ def compared_with_usual(study: ReportedStudy, setting: str) -> list[Json]:
 def credits_of_pair(study: ReportedStudy, run: RunData, usual: RunData) -> list[Floats]:
     """The credits of both runs, by item; an item without a verdict counts half."""
     return [
-        credits_of(study.data, each, read_by(study.data, each, "both"), half=True)
-        for each in (run, usual)
+        credits_of(study.data, asked, read_by(study.data, asked, "both"), half=True)
+        for asked in (run, usual)
     ]
 
 

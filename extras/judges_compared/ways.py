@@ -45,13 +45,13 @@ def asked_in_ways(runs: Sequence[RunData]) -> list[AskedInWays]:
             read = [run.parameters.get(name) for name in ("prompt_language", "reading")]
             asked = (run.judge, run.setting, run.features, run.orders, run.samples, run.seed)
             alike[(*asked, *read)].setdefault(run.way, run)
-    found = []
+    judges = []
     for ways in alike.values():
         if len(ways) < 2:
             continue
         own = tuple(ways[way] for way in sorted(ways))
         both = own[0].orders == "both"
-        found.append(
+        judges.append(
             AskedInWays(
                 own,
                 tuple(sorted({run.wording for run in own})),
@@ -59,7 +59,7 @@ def asked_in_ways(runs: Sequence[RunData]) -> list[AskedInWays]:
                 ORDERS if both else (AS_ASKED,),
             )
         )
-    return found
+    return judges
 
 
 def read_by(data: Dataset, run: RunData, order: str) -> Verdicts:
@@ -78,12 +78,12 @@ def credits_of(data: Dataset, run: RunData, verdicts: Verdicts, *, half: bool) -
     An item without a verdict has no credit, or one half with `half`. One that was never asked
     about has none: the judge wrote a response, or the setting cannot ask about it.
     """
-    found = np.where(verdicts.scored, verdicts.correct, np.nan).astype(np.float64)
+    credit = np.where(verdicts.scored, verdicts.correct, np.nan).astype(np.float64)
     if half:
         asked = asked_of(data, run)
         known = data.scored_truth(offers_tie=run.offers_tie) >= 0
-        found[asked & known & (verdicts.answer < 0)] = 0.5
-    return found
+        credit[asked & known & (verdicts.answer < 0)] = 0.5
+    return credit
 
 
 def asked_of(data: Dataset, run: RunData) -> npt.NDArray[np.bool_]:

@@ -118,13 +118,13 @@ def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Any) -> list[Json]:
             gaps = sides[0] - sides[1]
             row: Json = {"first": one, "second": other, "framing": framing}
             row["n"] = int((~np.isnan(gaps)).sum())
-            found = block_difference(gaps, unit)
-            reason = found.reason or found.interval_reason
+            difference = block_difference(gaps, unit)
+            reason = difference.reason or difference.interval_reason
             # The blocks are personas or items here.
             reason = "too_few_items" if reason == "too_few_annotators" else reason
-            put(row, "difference", number(found.value), reason)
-            put(row, "ci", ends(found.interval), reason)
-            put(row, "p", number(found.p), reason)
+            put(row, "difference", number(difference.value), reason)
+            put(row, "ci", ends(difference.interval), reason)
+            put(row, "p", number(difference.p), reason)
             rows.append(row)
     _adjust(rows)
     return rows
@@ -153,11 +153,11 @@ def _effects(study: ReportedStudy, ways: AskedInWays, unit: Any) -> Json:
         assert run is not None  # noqa: S101 -- the grid is whole
         sides.append(credits_of(study.data, run, read_by(study.data, run, order), half=True))
     shape = [len(levels[name]) for name in varying]
-    found = factor_effects(np.stack(sides, axis=1).reshape(-1, *shape), unit)
-    out |= {"effects_n": found.n_items, "effects_clusters": found.n_clusters}
-    out |= pick(found, "low high")
-    put(out, "rest_share", number(found.rest_share), found.reason or "no_variation")
-    for name, effect in zip(varying, found.effects, strict=False):
+    split = factor_effects(np.stack(sides, axis=1).reshape(-1, *shape), unit)
+    out |= {"effects_n": split.n_items, "effects_clusters": split.n_clusters}
+    out |= pick(split, "low high")
+    put(out, "rest_share", number(split.rest_share), split.reason or "no_variation")
+    for name, effect in zip(varying, split.effects, strict=False):
         row: Json = {"factor": name, "levels": [*levels[name]], "means": [*effect.means]}
         put(row, "sd", number(effect.variance**0.5))
         put(row, "share", number(effect.share), "no_variation")
@@ -385,11 +385,11 @@ others_difference | object | The difference on those items.
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         effects = (effect for entry in report["wording"] for effect in entry["effects"])
-        claims = {WORDING: [claim_p(each) for each in effects if each["factor"] == "wording"]}
+        claims = {WORDING: [claim_p(test) for test in effects if test["factor"] == "wording"]}
         if report["committed"]:
-            claims[COMMITTING] = [claim_p(each["difference"]) for each in report["committed"]]
-        if compared := [each for each in report["with_reference"] if "usual" in each]:
-            claims[REFERENCES] = [claim_p(each["difference"]) for each in compared]
+            claims[COMMITTING] = [claim_p(test["difference"]) for test in report["committed"]]
+        if compared := [test for test in report["with_reference"] if "usual" in test]:
+            claims[REFERENCES] = [claim_p(test["difference"]) for test in compared]
         return claims
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
@@ -488,7 +488,7 @@ def _given_away(report: ReportJson, entry: Mapping[str, Any], path: str) -> Iter
 def _wording_effect(report: ReportJson, entry: Mapping[str, Any], path: str) -> Text | None:
     """How far accuracy depends on the wording; None if it was not tested."""
     place, effect = next(
-        ((n, each) for n, each in enumerate(entry["effects"]) if each["factor"] == "wording"),
+        ((n, test) for n, test in enumerate(entry["effects"]) if test["factor"] == "wording"),
         (0, None),
     )
     if effect is None or effect["share"] is None or effect["p_holm"] is None:

@@ -128,10 +128,10 @@ def mean_by_item(values: Any, item: Ints, n: int) -> Any:
 
 
 def two_truths_table(report: ReportJson) -> Table:
-    found = report["adjudication"]
-    judges = found["judges"]
+    facts = report["adjudication"]
+    judges = facts["judges"]
     not_scored = {"n": None, "value": None, "ci": None}
-    rows = [("A person", {**found["people"], "all_labels": not_scored})]
+    rows = [("A person", {**facts["people"], "all_labels": not_scored})]
     rows += [(run_name(judge, judges), judge) for judge in judges]
     at_split, every = "Items that experts decided", "All items with a label"
     return table_of_entries(
@@ -208,54 +208,54 @@ class AdjudicationSection(Section):
         return adjudication(study)
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
-        found = report.get("adjudication")
-        if not found:
+        facts = report.get("adjudication")
+        if not facts:
             return {}
-        judges = [claim_p(entry["difference"]) for entry in found["judges"]]
-        return {PEOPLE: [claim_p(found["people"]["difference"], "p")], JUDGES: judges}
+        judges = [claim_p(entry["difference"]) for entry in facts["judges"]]
+        return {PEOPLE: [claim_p(facts["people"]["difference"], "p")], JUDGES: judges}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if report.get("adjudication", {}).get("labelled"):
             yield two_truths_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        found = report.get("adjudication")
-        if not found:
+        facts = report.get("adjudication")
+        if not facts:
             return
-        yield Sentence.of("methods", _of_items(found))
-        for words in (_of_items(found), *_of_experts(found), *_of_sides(report, found)):
+        yield Sentence.of("methods", _of_items(facts))
+        for words in (_of_items(facts), *_of_experts(facts), *_of_sides(report, facts)):
             yield Sentence.of("finding", words)
 
 
-def _of_items(found: Mapping[str, Any]) -> str:
+def _of_items(facts: Mapping[str, Any]) -> str:
     reasons = [
         f"{number_of(n, 'item')} ({SplitItem.Reason(why).label})"
-        for why, n in found["reasons"].items()
+        for why, n in facts["reasons"].items()
     ]
-    state = "" if found["is_closed"] else " Decisions can still change: it is not closed."
+    state = "" if facts["is_closed"] else " Decisions can still change: it is not closed."
     disagree = ""
-    if found["disagree"]:
-        disagree = f"; on {number_of(found['disagree'], 'item')} experts disagree"
-    experts, elsewhere = found["experts"], found["from_file"]
+    if facts["disagree"]:
+        disagree = f"; on {number_of(facts['disagree'], 'item')} experts disagree"
+    experts, elsewhere = facts["experts"], facts["from_file"]
     ways = [
         f"{number_of(n, 'expert')} of {experts:,} decided {way}."
         for n, way in (
-            (found["with_account"], "by an account, which can open the answers of the study"),
+            (facts["with_account"], "by an account, which can open the answers of the study"),
             (elsewhere, "elsewhere, in a file"),
         )
         if n
     ]
     pages = "" if experts and elsewhere == experts else ", whose pages show no answers or judgments"
     sentence = (
-        f"Of {number_of(found['items'], 'item')}, {listed(reasons)} went to experts{pages}: "
-        f"{found['labelled']:,} of {found['split']:,} have a label of "
+        f"Of {number_of(facts['items'], 'item')}, {listed(reasons)} went to experts{pages}: "
+        f"{facts['labelled']:,} of {facts['split']:,} have a label of "
         f"{number_of(experts, 'expert')}{disagree}."
     )
     return " ".join([sentence, *ways]) + state
 
 
-def _of_experts(found: Mapping[str, Any]) -> Iterator[str]:
-    agreement, alpha = found["agreement"], found["alpha"]
+def _of_experts(facts: Mapping[str, Any]) -> Iterator[str]:
+    agreement, alpha = facts["agreement"], facts["alpha"]
     if agreement["value"] is not None:
         words = f"{percent(agreement['value'])} of pairs chose the same"
         if agreement["ci"]:
@@ -264,8 +264,8 @@ def _of_experts(found: Mapping[str, Any]) -> Iterator[str]:
             words += f", Krippendorff’s alpha {decimal(alpha['value'])}"
             if alpha["ci"]:
                 words += f" ({decimal_range(alpha['ci'])})"
-        yield f"Experts on {number_of(found['by_two'], 'item')} that at least two decided: {words}."
-    own = found["own_answers"]
+        yield f"Experts on {number_of(facts['by_two'], 'item')} that at least two decided: {words}."
+    own = facts["own_answers"]
     if own["n"]:
         words = f"{own['count']:,} of {number_of(own['n'], 'item')}, {percent(own['value'])}"
         if own["ci"]:
@@ -273,11 +273,11 @@ def _of_experts(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"The experts’ label is the persona’s own answer on {words}."
 
 
-def _of_sides(report: ReportJson, found: Mapping[str, Any]) -> Iterator[str]:
-    sides = [("A person", found["people"], "answer", PEOPLE, "p")]
+def _of_sides(report: ReportJson, facts: Mapping[str, Any]) -> Iterator[str]:
+    sides = [("A person", facts["people"], "answer", PEOPLE, "p")]
     sides += [
-        (run_name(entry, found["judges"]), entry, "item", JUDGES, "p_holm")
-        for entry in found["judges"]
+        (run_name(entry, facts["judges"]), entry, "item", JUDGES, "p_holm")
+        for entry in facts["judges"]
     ]
     for name, entry, unit, kind, p in sides:
         experts, own, test = entry["experts"], entry["own"], entry["difference"]

@@ -132,17 +132,17 @@ def item(request: HttpRequest, expert_id: str, position: int) -> HttpResponse:
         except StudyError:
             return redirect(_address(request, "start", expert_id))
         # The next open item after this one, then an earlier one.
-        open_places = [each.position for each in rows if not each.choice and each != row]
+        open_places = [seat.position for seat in rows if not seat.choice and seat != row]
         later = [place for place in open_places if place > position]
         following = next(iter(later + open_places), None)
         if following is None:
             return redirect(_address(request, "start", expert_id))
         return redirect(_address(request, "item", expert_id, following))
     places = tuple(
-        ItemProgress(number, bool(each.choice), None) for number, each in enumerate(rows, 1)
+        ItemProgress(number, bool(seat.choice), None) for number, seat in enumerate(rows, 1)
     )
-    number = 1 + [each.position for each in rows].index(position)
-    earlier = [each.position for each in rows if each.position < position]
+    number = 1 + [seat.position for seat in rows].index(position)
+    earlier = [seat.position for seat in rows if seat.position < position]
     with translation.override(study.page_language):
         context = {
             **item_context(

@@ -77,8 +77,8 @@ def informativeness(study: ReportedStudy, confusions: DawidSkene | None) -> list
 
 def _settled(fitted: DawidSkene | OneCoin | Mace | Glad, truth: np.ndarray) -> Json:
     """Score of a converged model; others have no result."""
-    found = _score(fitted.answer, truth) if fitted.converged else _nothing("not_settled")
-    return {"converged": fitted.converged} | found
+    score = _score(fitted.answer, truth) if fitted.converged else _nothing("not_settled")
+    return {"converged": fitted.converged} | score
 
 
 def _nothing(reason: str) -> Json:

@@ -225,8 +225,8 @@ def exact_revision(model: str) -> str:
         return _commit_of(name, revision)
     except _Unknown as error:
         # The branch as it was downloaded to this machine; that is what would be loaded.
-        if found := _downloaded(name, revision or "main"):
-            return found
+        if commit := _downloaded(name, revision or "main"):
+            return commit
         raise ConflictingValue("model", _UNRESOLVED, model=model, problem=error) from error
 
 
@@ -238,16 +238,14 @@ def _commit_of(name: str, revision: str) -> str:
     try:
         import huggingface_hub
 
-        found = huggingface_hub.HfApi().model_info(
-            name, revision=revision or None, timeout=_SECONDS
-        )
+        info = huggingface_hub.HfApi().model_info(name, revision=revision or None, timeout=_SECONDS)
     except Exception as error:
         # The client raises errors of its own, of its HTTP library, and of the file system.
         problem = " ".join(str(error).split())[:160] or "it did not answer"
         raise _Unknown(problem.rstrip(".")) from error
-    if not _COMMIT.fullmatch(found.sha or ""):
+    if not _COMMIT.fullmatch(info.sha or ""):
         raise _Unknown("the hub names none")
-    return str(found.sha)
+    return str(info.sha)
 
 
 def _downloaded(name: str, branch: str) -> str:

@@ -89,13 +89,13 @@ def load(settings: TransformersSettings) -> Loaded:
         # A model can bring its own code, which can raise any exception.
         reason = " ".join(str(error).split())[:200] or "its program gives no reason"
         raise Misconfigured(f"The model “{settings.model}” cannot be loaded: {reason}") from error
-    found = commit or getattr(model.config, "_commit_hash", None) or branch or options.revision
+    revision = commit or getattr(model.config, "_commit_hash", None) or branch or options.revision
     where = torch.cuda.get_device_name() if model.device.type == "cuda" else "CPU"
     return Loaded(
         model=model,
         chat=chat,
         device=model.device,
-        name=f"{name}@{found}" if found else name,
+        name=f"{name}@{revision}" if revision else name,
         fingerprint=", ".join(
             [
                 f"{_precision(options, dtype)} on {where}",

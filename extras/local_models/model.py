@@ -51,11 +51,11 @@ class Running:
 def joined(torch: Any, one: Running, other: Running) -> Running:
     """Both as one batch, without columns in which every row is padding."""
     width = max(one.mask.shape[1], other.mask.shape[1])
-    mask = torch.cat([_padded(torch, each.mask, 1, width) for each in (one, other)])
+    mask = torch.cat([_padded(torch, part.mask, 1, width) for part in (one, other)])
     first = int(mask.any(0).int().argmax())
     for mine, theirs in zip(one.cache.layers, other.cache.layers, strict=True):
         for name in ("keys", "values"):
-            both = [_padded(torch, getattr(each, name), -2, width) for each in (mine, theirs)]
+            both = [_padded(torch, getattr(part, name), -2, width) for part in (mine, theirs)]
             setattr(mine, name, torch.cat(both)[..., first:, :])
     return Running(one.cache, torch.cat([one.logits, other.logits]), mask[:, first:])
 

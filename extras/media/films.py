@@ -158,15 +158,15 @@ def _frames(decoded: Iterator[Any], start: float, seconds: float) -> Iterator[Fr
     The whole film is decoded, so that a damaged one is refused.
     """
     moments = [start + (number + 0.5) / FRAMES * seconds for number in range(FRAMES)]
-    shown: Any = None
+    latest: Any = None
     for frame in decoded:
-        if shown is not None and moments and frame.time > moments[0]:
-            yield _frame(shown, start)
+        if latest is not None and moments and frame.time > moments[0]:
+            yield _frame(latest, start)
             while moments and frame.time > moments[0]:
                 del moments[0]
-        shown = frame
-    if shown is not None and moments:
-        yield _frame(shown, start)
+        latest = frame
+    if latest is not None and moments:
+        yield _frame(latest, start)
 
 
 def _frame(decoded: Any, start: float) -> Frame:

@@ -43,10 +43,10 @@ class CriterionVerdicts(DesignData):
     @property
     def digest(self) -> str:
         """A digest of the contents."""
-        found = hashlib.sha256(repr([self.names, list(self.runs)]).encode())
+        hashed = hashlib.sha256(repr([self.names, list(self.runs)]).encode())
         for codes in self.runs.values():
-            found.update(codes.tobytes())
-        return found.hexdigest()
+            hashed.update(codes.tobytes())
+        return hashed.hexdigest()
 
 
 def criterion_verdicts_of(
@@ -55,19 +55,19 @@ def criterion_verdicts_of(
     """A study's verdicts by criterion; None if no run judged by criteria."""
     if not study.criteria:
         return None
-    keys = {each["key"]: n for n, each in enumerate(study.criteria)}
+    keys = {entry["key"]: n for n, entry in enumerate(study.criteria)}
     counts: dict[str, Any] = {}
-    found = Judgment.objects.filter(
+    judgments = Judgment.objects.filter(
         run__study=study,
         run__bias_probe="",
         details__has_key="criteria",
         item__split=Item.Split.MAIN,
     ).values_list("run__key", "item_id", "details")
-    for run, item, details in found.iterator():
-        given: Mapping[str, str] = (details or {})["criteria"]
+    for run, item, details in judgments.iterator():
+        choices: Mapping[str, str] = (details or {})["criteria"]
         shape = len(position), len(keys), len(CHOICES)
         table = counts.setdefault(run, np.zeros(shape, dtype=np.int64))
-        for key, choice in given.items():
+        for key, choice in choices.items():
             if key in keys and CODE.get(choice, MISSING) != MISSING:
                 table[position[item], keys[key], CODE[choice]] += 1
     judged = {run.run: _most(counts[run.run]) for run in data.runs if run.run in counts}
@@ -88,19 +88,19 @@ CRITERIA = ExtraReader("criterion verdicts", criterion_verdicts_of)
 
 def criteria(study: Arrays) -> Json:
     """The entry of report.json; empty if no run judged by criteria."""
-    given = study.data.of(CriterionVerdicts)
-    if given is None:
+    stored = study.data.of(CriterionVerdicts)
+    if stored is None:
         return {}
     judges = []
     for run, overall in zip(study.data.runs, study.judges, strict=True):
-        if (verdicts := given.runs.get(run.run)) is None:
+        if (verdicts := stored.runs.get(run.run)) is None:
             continue
         by_criterion = [
             {"criterion": name} | _criterion(study, verdicts[:, n].astype(np.int64), overall.answer)
-            for n, name in enumerate(given.names)
+            for n, name in enumerate(stored.names)
         ]
         judges.append(identity(run) | {"criteria": by_criterion})
-    return {"criteria": {"names": list(given.names), "judges": judges}}
+    return {"criteria": {"names": list(stored.names), "judges": judges}}
 
 
 def _criterion(study: Arrays, verdict: Ints, overall: Ints) -> Json:
@@ -175,13 +175,13 @@ agree | count | Items on which the criterion agrees.
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for judge in report["criteria"]["judges"] if "criteria" in report else ():
-            known = [each for each in judge["criteria"] if each["people"]["value"] is not None]
+            known = [entry for entry in judge["criteria"] if entry["people"]["value"] is not None]
             if len(known) > 1:
                 # In the study's order: without a test, the ranking is not a finding.
                 shares = [
-                    f"{percent(each['people']['value'])} by “{each['criterion']}” "
-                    f"({each['people']['n']:,} items)"
-                    for each in known
+                    f"{percent(entry['people']['value'])} by “{entry['criterion']}” "
+                    f"({entry['people']['n']:,} items)"
+                    for entry in known
                 ]
                 yield Sentence.of(
                     "finding",

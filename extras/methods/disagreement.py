@@ -60,19 +60,21 @@ def possible_accuracy(study: ReportedStudy) -> Json:
 
 
 def _side(side: Verdicts, sharing: Sharing, retest: float) -> Json:
-    found = general_proportion(side.correct[side.scored] == 1, sharing.take(side.scored))
-    accuracy = Estimate(found.value, found.reason, found.interval, found.interval_reason)
+    proportion = general_proportion(side.correct[side.scored] == 1, sharing.take(side.scored))
+    accuracy = Estimate(
+        proportion.value, proportion.reason, proportion.interval, proportion.interval_reason
+    )
     share = share_of_ceiling(accuracy, retest)
-    return {"items": found.n, "accuracy": estimate(accuracy), "share": estimate(share)}
+    return {"items": proportion.n, "accuracy": estimate(accuracy), "share": estimate(share)}
 
 
 def possible_accuracy_table(report: ReportJson) -> Table:
-    found = report["possible_accuracy"]
-    named = [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
+    chapter = report["possible_accuracy"]
+    named = [(run_name(entry, chapter["judges"]), entry) for entry in chapter["judges"]]
     return table_of_entries(
         "possible_accuracy",
         "Accuracy against own answers, as a share of what is possible",
-        [("Majority of people", found["people"]), *named],
+        [("Majority of people", chapter["people"]), *named],
         [
             ("Items", "count", "items"),
             ("Accuracy", "percent", "accuracy.value"),
@@ -80,9 +82,9 @@ def possible_accuracy_table(report: ReportJson) -> Table:
             ("Estimate", "percent", "share.value", "Share of what is possible"),
             ("95 % interval", "percent_range", "share.ci", "Share of what is possible"),
         ],
-        f"The items’ source states that people repeat {percent(found['retest'])} of their own "
+        f"The items’ source states that people repeat {percent(chapter['retest'])} of their own "
         "answers when asked again. If slips are equally likely in both directions, no judge can "
-        f"be right on more than {percent(found['ceiling'])} in the long run. Share: 0 is chance, "
+        f"be right on more than {percent(chapter['ceiling'])} in the long run. Share: 0 is chance, "
         "100 % that ceiling; by luck it can be more. The stated agreement is treated as exact.",
         first="Who",
     )
@@ -130,15 +132,17 @@ def response_sets(study: ReportedStudy) -> Json:
     if not judges:
         return {}
     for reading in ("sets", "forced"):
-        places = ranks([each[reading]["value"] for each in judges])
-        for each, place in zip(judges, places, strict=True):
-            put(each[reading], "place", place, each[reading].get("value_reason"))
+        places = ranks([entry[reading]["value"] for entry in judges])
+        for entry, place in zip(judges, places, strict=True):
+            put(entry[reading], "place", place, entry[reading].get("value_reason"))
     total = int(counts.sum())
     return {
         "response_sets": {
             "answers": total,
             "either": int(counts[:, TIE].sum()),
-            "same_order": all(each["sets"]["place"] == each["forced"]["place"] for each in judges),
+            "same_order": all(
+                entry["sets"]["place"] == entry["forced"]["place"] for entry in judges
+            ),
             "judges": judges,
         }
     }
@@ -160,18 +164,18 @@ def _judge_of_sets(
     judge: Verdicts,
     forced: Verdicts | None,
 ) -> Json:
-    given = probability_shares(study.data, run, judge).shares
-    if np.isnan(given).all():
-        given = answer_shares(study.data, run, judge).shares
-    found = set_distance(given, counts, study.shared.items)
+    stated = probability_shares(study.data, run, judge).shares
+    if np.isnan(stated).all():
+        stated = answer_shares(study.data, run, judge).shares
+    distance = set_distance(stated, counts, study.shared.items)
     matrix = None if forced is None else forced_choices(judge.answer, forced.answer)
-    rebuilt = forced_shares(given, EVEN if matrix is None else matrix.shares)
+    rebuilt = forced_shares(stated, EVEN if matrix is None else matrix.shares)
     if forced is not None:
         asked = np.column_stack([forced.answer == 0, forced.answer == 1]).astype(np.float64)
         asked[forced.answer < 0] = np.nan
     people = forced_shares(counts, EVEN)
     by_force = _forced_distance(study, rebuilt if forced is None else asked, counts, people)
-    out = identity(run) | {"sets": _distance(found), "forced": _distance(by_force)}
+    out = identity(run) | {"sets": _distance(distance), "forced": _distance(by_force)}
     out["forced"]["source"] = REBUILT if forced is None else ASKED
     out["matrix"] = None if matrix is None else _matrix(matrix)
     if forced is not None:
@@ -210,14 +214,14 @@ def _matrix(forced_choices: ForcedChoices) -> Json:
 
 
 def response_sets_table(report: ReportJson) -> Table:
-    found = report["response_sets"]
+    sets = report["response_sets"]
     rows = []
-    for entry in found["judges"]:
+    for entry in sets["judges"]:
         source = {ASKED: "asked", REBUILT: "from its sets"}[entry["forced"]["source"]]
         matrix = entry["matrix"] or {}
         either = matrix.get("either", {})
         forced = {"source": source, "either": either.get("r1"), "n": either.get("n")}
-        rows.append((run_name(entry, found["judges"]), {**entry, **forced}))
+        rows.append((run_name(entry, sets["judges"]), {**entry, **forced}))
     return table_of_entries(
         "response_sets",
         "Judges by the sets that people find possible and by a forced choice",
@@ -276,17 +280,17 @@ rebuilt | object | Distance of the forced choices rebuilt from the sets.
 
 def finding(report: ReportJson) -> Sentence:
     """How often people accept either response, and whether that changes the ranking of judges."""
-    found = report["response_sets"]
+    sets = report["response_sets"]
     words = "People find either response possible in {share} of {n} answers"
     values = {
-        "share": shown(percent(found["either"] / found["answers"]), "response_sets.either"),
-        "n": shown(f"{found['answers']:,}", "response_sets.answers"),
+        "share": shown(percent(sets["either"] / sets["answers"]), "response_sets.either"),
+        "n": shown(f"{sets['answers']:,}", "response_sets.answers"),
     }
-    ranked = [each for each in found["judges"] if each["sets"]["place"] is not None]
+    ranked = [entry for entry in sets["judges"] if entry["sets"]["place"] is not None]
     if len(ranked) > 1:
         words += (
             "; both readings rank the judges alike"
-            if found["same_order"]
+            if sets["same_order"]
             else "; people’s sets and a forced choice rank the judges differently"
         )
     return Sentence("finding", fill(words + ".", **values))
@@ -305,7 +309,7 @@ def disagreement(study: ReportedStudy) -> Json:
         return {}
     sharing = study.shared.items
     ceiling = agreement_ceiling(counts, sharing)
-    found: Json = {
+    entry: Json = {
         "items": ceiling.n_items,
         "answers_per_item": votes.n / int((answers > 0).sum()),
         "chance": 1 / votes.n_options,
@@ -315,10 +319,10 @@ def disagreement(study: ReportedStudy) -> Json:
         ("person", pair_agreement(counts)),
         ("others", majority_of_others(counts)),
     ):
-        found[name] = _share(share_of_possible(agreed, counts, sharing), ceiling.n_items)
+        entry[name] = _share(share_of_possible(agreed, counts, sharing), ceiling.n_items)
     runs = zip(study.data.runs, study.judges, strict=True)
-    found["judges"] = [_judge_of_possible(study, counts, run, judge) for run, judge in runs]
-    return {"disagreement": found}
+    entry["judges"] = [_judge_of_possible(study, counts, run, judge) for run, judge in runs]
+    return {"disagreement": entry}
 
 
 def _judge_of_possible(
@@ -332,10 +336,10 @@ def _judge_of_possible(
     return identity(run) | _share(share, items)
 
 
-def _share(found: ShareOfPossible, items: int) -> Json:
-    share = pick(found, {"value": "low", "up_to": "high"})
-    put_interval(share, "ci", found.interval, found.interval_reason or found.reason)
-    return {"items": items, "agreement": estimate(found.agreement), "share": share}
+def _share(possible: ShareOfPossible, items: int) -> Json:
+    share = pick(possible, {"value": "low", "up_to": "high"})
+    put_interval(share, "ci", possible.interval, possible.interval_reason or possible.reason)
+    return {"items": items, "agreement": estimate(possible.agreement), "share": share}
 
 
 def _named(report: ReportJson) -> list[tuple[str, ReportJson]]:
@@ -344,9 +348,9 @@ def _named(report: ReportJson) -> list[tuple[str, ReportJson]]:
 
 
 def ceiling_table(report: ReportJson) -> Table:
-    found = report["disagreement"]
-    rows = [(PERSON, found["person"]), (OTHERS, found["others"]), *_named(report)]
-    ends = " and ".join(percent(found["ceiling"][end]["value"]) for end in ("low", "high"))
+    ceilings = report["disagreement"]
+    rows = [(PERSON, ceilings["person"]), (OTHERS, ceilings["others"]), *_named(report)]
+    ends = " and ".join(percent(ceilings["ceiling"][end]["value"]) for end in ("low", "high"))
     return table_of_entries(
         "ceiling",
         "Agreement with one more person, as a share of what is possible",
@@ -361,7 +365,7 @@ def ceiling_table(report: ReportJson) -> Table:
         ],
         "Items with two or more answers. No judge can agree with everybody where people differ: "
         f"the best possible agreement is estimated to be between {ends}. Share: 0 is chance "
-        f"({percent(found['chance'])}), 100 % the best possible on the same items; “–” if that "
+        f"({percent(ceilings['chance'])}), 100 % the best possible on the same items; “–” if that "
         "may be no better than chance. Intervals hold for items, people, personas and questions "
         "in general; the share’s interval covers both ends.",
         first="Who",
@@ -400,14 +404,14 @@ share.up_to | share | Share of the best possible agreement, at most.
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "response_sets" in report:
             yield finding(report)
-        found = report.get("disagreement")
-        if found is None or found["person"]["agreement"]["value"] is None:
+        ceilings = report.get("disagreement")
+        if ceilings is None or ceilings["person"]["agreement"]["value"] is None:
             return
-        pair = found["person"]["agreement"]["value"]
-        high = found["ceiling"]["high"]["value"]
-        seen = [each["agreement"]["value"] or 0 for each in found["judges"]]
+        pair = ceilings["person"]["agreement"]["value"]
+        high = ceilings["ceiling"]["high"]["value"]
+        seen = [judge["agreement"]["value"] or 0 for judge in ceilings["judges"]]
         # A judge that copies one of these people can exceed the bound, which then is none.
-        ends = found["ceiling"]["high"]["ci"] if max(seen, default=0) <= (high or 0) else None
+        ends = ceilings["ceiling"]["high"]["ci"] if max(seen, default=0) <= (high or 0) else None
         words = "Two people agree on {pair} of the items"
         if ends is not None:
             words += (
@@ -422,18 +426,18 @@ share.up_to | share | Share of the best possible agreement, at most.
             values["ends"] = shown(percent_range(ends), "disagreement.ceiling.high.ci")
         known = [
             index
-            for index, entry in enumerate(found["judges"])
+            for index, entry in enumerate(ceilings["judges"])
             if entry["share"]["value"] is not None
         ]
         if known:
-            best = max(known, key=lambda at: found["judges"][at]["agreement"]["value"])
-            entry = found["judges"][best]
+            best = max(known, key=lambda at: ceilings["judges"][at]["agreement"]["value"])
+            entry = ceilings["judges"][best]
             words += (
                 "; {judge} agrees most, on {agreed}"
                 if len(known) > 1
                 else ("; {judge} agrees on {agreed}")
             )
-            values["judge"] = shown(run_name(entry, found["judges"]), "")
+            values["judge"] = shown(run_name(entry, ceilings["judges"]), "")
             values["agreed"] = shown(
                 percent(entry["agreement"]["value"]),
                 f"disagreement.judges.{best}.agreement.value",

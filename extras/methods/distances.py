@@ -48,21 +48,24 @@ def distances(study: ReportedStudy) -> Json:
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         scores = [_scored(study, wide, run, judge, source) for source in DISTRIBUTIONS]
         judges.append({"distances": [score for score in scores if score["items"]]})
-    found = _distance(soft_label_scores(even, counts, study.shared.items))
-    return {"disagreement": {"even": found, "judges": judges}}
+    by_chance = _distance(soft_label_scores(even, counts, study.shared.items))
+    return {"disagreement": {"even": by_chance, "judges": judges}}
 
 
 def _scored(
     study: ReportedStudy, counts: IntArray, run: RunData, judge: Verdicts, source: SoftDistribution
 ) -> Json:
-    given = source.values(study.data, run, judge)
+    source_shares = source.values(study.data, run, judge)
     # Without a tie on either side there is nothing to compare for that option.
-    has_tie = bool(counts[:, 2].any()) or bool((given.shares[:, 2] > 0).any())
+    has_tie = bool(counts[:, 2].any()) or bool((source_shares.shares[:, 2] > 0).any())
     options = 3 if has_tie else 2
-    found = soft_label_scores(
-        given.shares[:, :options], counts[:, :options], study.shared.items, noise=given.noise
+    scores = soft_label_scores(
+        source_shares.shares[:, :options],
+        counts[:, :options],
+        study.shared.items,
+        noise=source_shares.noise,
     )
-    return {"source": source.name} | _distance(found)
+    return {"source": source.name} | _distance(scores)
 
 
 def _distance(scores: SoftLabelScores) -> Json:
@@ -75,7 +78,10 @@ def distance_table(report: ReportJson) -> Table:
     judges = report["disagreement"]["judges"]
     for entry in judges:
         name = run_name(entry, judges)
-        rows += [(name, {**each, "label": labels[each["source"]]}) for each in entry["distances"]]
+        rows += [
+            (name, {**distance, "label": labels[distance["source"]]})
+            for distance in entry["distances"]
+        ]
     return table_of_entries(
         "soft_labels",
         "Distance from the distribution of people’s answers",

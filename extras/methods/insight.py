@@ -66,10 +66,10 @@ _NO_DIFFERENCE = {"difference": {"value": None, "ci": None, "p_holm": None}}
 
 
 def insight_table(report: ReportJson) -> Table:
-    found = report["insight"]
+    entry = report["insight"]
     labelled = [
-        (_PEOPLE, found["people"] | _NO_DIFFERENCE),
-        *zip(run_names(report), found["judges"], strict=True),
+        (_PEOPLE, entry["people"] | _NO_DIFFERENCE),
+        *zip(run_names(report), entry["judges"], strict=True),
     ]
     return table_of_entries(
         "insight",
@@ -87,7 +87,7 @@ def insight_table(report: ReportJson) -> Table:
             ("Holm p", "p", "difference.p_holm", "Minus people’s M-ratio"),
         ],
         "Answers that chose one of two responses with a certainty, to items where one is right. "
-        f"Certainty: up to {found['levels']} levels of about equal size, formed person by person "
+        f"Certainty: up to {entry['levels']} levels of about equal size, formed person by person "
         "for people, whose answers are then counted together. Undefined with fewer than ten "
         "right or wrong answers, with d′ below 0.2, or with one certainty. Intervals hold for "
         "items, people, personas and questions in general. The ratio can exceed 1 if certainty "
@@ -122,7 +122,7 @@ m_ratio | number | `meta_d` divided by `d_prime`.
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         judges = report["insight"]["judges"] if "insight" in report else ()
-        return {CLAIM: [claim_p(each["difference"]) for each in judges]}
+        return {CLAIM: [claim_p(judge["difference"]) for judge in judges]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "insight" in report:

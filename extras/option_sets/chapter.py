@@ -133,7 +133,7 @@ def option_sets(study: ReportedStudy) -> Json:
         for run in study.data.runs
         if run.run in sets.rankings
     ]
-    found: Json = {
+    entry: Json = {
         "items": int((sets.set_of >= 0).sum()),
         "sets": int(sets.sizes.size),
         "sizes": {str(k): int(n) for k, n in zip(sizes, counts, strict=True)},
@@ -141,8 +141,8 @@ def option_sets(study: ReportedStudy) -> Json:
         "judges": judges,
     }
     if sets.people:
-        found["people"] = _people(study, sets)
-    return {"option_sets": found}
+        entry["people"] = _people(study, sets)
+    return {"option_sets": entry}
 
 
 def _judge(study: ReportedStudy, sets: RankedSets, replies: Sequence[Ranked], seed: int) -> Json:
@@ -154,9 +154,9 @@ def _judge(study: ReportedStudy, sets: RankedSets, replies: Sequence[Ranked], se
     out["both_orders"] = {"n": same.n}
     put(out["both_orders"], "same_first", number(same.value), same.reason)
     if sets.people:
-        of_judge = {each.option_set: each.ranking for each in first}
+        of_judge = {ranked.option_set: ranked.ranking for ranked in first}
         theirs = [person for person in sets.people if person.option_set in of_judge]
-        taus = [_tau(of_judge[each.option_set], each.ranking) for each in theirs]
+        taus = [_tau(of_judge[ranked.option_set], ranked.ranking) for ranked in theirs]
         clusters = _clusters(study, sets, theirs) | {ANNOTATOR: _raters(theirs)}
         out["tau_people"] = {"n": len(taus)} | estimate(multiway_mean(taus, clusters))
     return out
@@ -186,7 +186,7 @@ def _first_options(
     """How often the chosen option, and the one shown first or last, is ranked first."""
     out: Json = {}
     scored = [order for order in orders if sets.chosen[order.option_set] > 0]
-    right = [each.ranking[0] == sets.chosen[each.option_set] for each in scored]
+    right = [ranked.ranking[0] == sets.chosen[ranked.option_set] for ranked in scored]
     clusters = _clusters(study, sets, scored)
     if by_people:
         clusters |= {ANNOTATOR: _raters(scored)}
@@ -194,18 +194,18 @@ def _first_options(
         del clusters["item"]
     share = general_proportion(right, Sharing.of_items(len(right), clusters))
     out["right_first"] = cell(share, "value")
-    chance = float(np.mean([1 / len(each.shown) for each in scored])) if scored else None
+    chance = float(np.mean([1 / len(ranked.shown) for ranked in scored])) if scored else None
     put(out["right_first"], "chance", number(chance), "empty_group")
-    found = first_places(
+    places = first_places(
         [order.shown.index(order.ranking[0]) for order in orders],
         [len(order.shown) for order in orders],
     )
-    out["position"] = {"n": found.n, "df": found.df}
-    for name, part in (("first", found.first), ("last", found.last)):
+    out["position"] = {"n": places.n, "df": places.df}
+    for name, part in (("first", places.first), ("last", places.last)):
         put(out["position"], name, number(part.value), part.reason)
         put_interval(out["position"], f"{name}_ci", part.interval, part.reason)
-    put(out["position"], "chance", number(found.chance), found.reason)
-    put(out["position"], "p", number(found.p), found.p_reason)
+    put(out["position"], "chance", number(places.chance), places.reason)
+    put(out["position"], "p", number(places.p), places.p_reason)
     return out
 
 
@@ -235,13 +235,13 @@ def _one_reading_each(replies: Sequence[Ranked], seed: int) -> list[Ranked]:
 
     The draw does not depend on the options, so the chosen order is as random as before.
     """
-    found: dict[int, list[Ranked]] = {}
-    for each in sorted(replies, key=lambda reply: (reply.sample, reply.shown)):
-        of_set = found.setdefault(each.option_set, [])
-        if not of_set or of_set[0].sample == each.sample:
-            of_set.append(each)
+    by_set: dict[int, list[Ranked]] = {}
+    for ranked in sorted(replies, key=lambda reply: (reply.sample, reply.shown)):
+        of_set = by_set.setdefault(ranked.option_set, [])
+        if not of_set or of_set[0].sample == ranked.sample:
+            of_set.append(ranked)
     drawn = []
-    for code, orders in sorted(found.items()):
+    for code, orders in sorted(by_set.items()):
         number = hashlib.sha256(f"{seed}|{code}".encode()).digest()[0]
         drawn.append(orders[number % len(orders)])
     return drawn
@@ -250,9 +250,9 @@ def _one_reading_each(replies: Sequence[Ranked], seed: int) -> list[Ranked]:
 def _same_in_both_orders(replies: Sequence[Ranked]) -> Proportion:
     by_order = {(r.option_set, r.sample, r.shown): r.ranking[0] for r in replies}
     same = []
-    for (code, sample, shown), best in by_order.items():
-        other = by_order.get((code, sample, shown[::-1]))
-        if shown < shown[::-1] and other is not None:
+    for (code, sample, order), best in by_order.items():
+        other = by_order.get((code, sample, order[::-1]))
+        if order < order[::-1] and other is not None:
             same.append(best == other)
     if not same:
         return Proportion(0, 0, None, reason="empty_group")
@@ -263,9 +263,9 @@ _ON_PEOPLE = ", for annotators also for people in general."
 
 
 def option_sets_table(report: ReportJson) -> Table:
-    found = report["option_sets"]
-    judges = [(run_name(judge, report["judges"]), judge) for judge in found["judges"]]
-    people = found.get("people")
+    entry = report["option_sets"]
+    judges = [(run_name(judge, report["judges"]), judge) for judge in entry["judges"]]
+    people = entry.get("people")
     # Annotators see each set in one order.
     once = {"both_orders": {"same_first": None}}
     asked = [("Annotators", people | once | {"replies": people["answers"]})] if people else []
@@ -295,12 +295,12 @@ def option_sets_table(report: ReportJson) -> Table:
 
 
 def option_orders_table(report: ReportJson) -> Table:
-    found = report["option_sets"]
-    judges = [(run_name(judge, report["judges"]), judge) for judge in found["judges"]]
+    entry = report["option_sets"]
+    judges = [(run_name(judge, report["judges"]), judge) for judge in entry["judges"]]
     return table_of_entries(
         "option_orders",
         "How alike the rankings of annotators and judges are",
-        [("Other annotators", found["people"]), *judges],
+        [("Other annotators", entry["people"]), *judges],
         [
             ("Pairs of rankings", "count", "tau_people.n"),
             ("Mean", "decimal", "tau_people.value", "Kendall’s τ"),
@@ -353,14 +353,14 @@ class OptionSetsSection(Section):
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "option_sets" not in report:
             return
-        found = report["option_sets"]
-        shared = _BY_JUDGES if found["judges"] else ""
-        if people := found.get("people"):
+        entry = report["option_sets"]
+        shared = _BY_JUDGES if entry["judges"] else ""
+        if people := entry.get("people"):
             shared += _BY_PEOPLE
-            sizes = " or ".join(found["sizes"])
+            sizes = " or ".join(entry["sizes"])
             words = _METHOD.format(sizes=sizes, answers=people["answers"], sets=people["sets"])
             yield Sentence.of("methods", words, "option_sets.people")
-        words = _LIMIT.format(items=found["items"], sets=found["sets"], shared=shared)
+        words = _LIMIT.format(items=entry["items"], sets=entry["sets"], shared=shared)
         yield Sentence.of("limit", words, "option_sets")
 
 

@@ -71,7 +71,7 @@ def preferences(first: npt.ArrayLike, second: npt.ArrayLike, choice: npt.ArrayLi
     ndarray of float, shape (n_responses, n_responses)
         1 if the row is preferred to the column, -1 for the reverse, 0 for a tie.
     """
-    one, two, chosen = (np.asarray(each, dtype=np.int64) for each in (first, second, choice))
+    one, two, chosen = (np.asarray(column, dtype=np.int64) for column in (first, second, choice))
     n = int(max(one.max(initial=-1), two.max(initial=-1))) + 1
     total, asked = np.zeros((n, n)), np.zeros((n, n))
     for a, b, c in zip(one.tolist(), two.tolist(), chosen.tolist(), strict=True):
@@ -118,22 +118,22 @@ def fewest_edits(table: FloatArray) -> tuple[int, bool]:
         for at, place in product(range(n), np.arange(-1, 2 * n)):
             moved = ranks.copy()
             moved[at] = place
-            if (found := edits(moved)) < best:
+            if (n_edits := edits(moved)) < best:
                 # Even places again, so that there is one between any two.
                 dense = np.unique(moved, return_inverse=True)[1]
-                ranks, best, improved = dense.astype(np.int64) * 2, found, True
+                ranks, best, improved = dense.astype(np.int64) * 2, n_edits, True
     return best, False
 
 
 @cache
 def _weak_orders(n: int) -> IntArray:
     """All rankings of n responses with ties: the rank of each, without gaps."""
-    found = [
+    orders = [
         ranks
         for ranks in product(range(max(n, 1)), repeat=n)
         if len(set(ranks)) == max(ranks, default=-1) + 1
     ]
-    return np.array(found, dtype=np.int64).reshape(-1, n)
+    return np.array(orders, dtype=np.int64).reshape(-1, n)
 
 
 def transitivity(
@@ -175,7 +175,7 @@ def transitivity(
     (0.25, 10, 120)
     """
     sets, one, two, chosen = (
-        np.asarray(each, dtype=np.int64) for each in (of_item, first, second, choice)
+        np.asarray(column, dtype=np.int64) for column in (of_item, first, second, choice)
     )
     owner, cyclic, strict, intransitive = [], [], [], []
     pairs = edits = n_bounded = n_sets = 0
@@ -215,7 +215,7 @@ def transitivity(
 
 def _triples(table: FloatArray) -> list[tuple[bool, bool, bool]]:
     """For each decided triple: whether it has no tie, is a cycle, fits a ranking with ties."""
-    found = []
+    triples = []
     for a, b, c in combinations(range(len(table)), 3):
         signs = np.array([table[a, b], table[b, c], table[c, a]])
         if np.isnan(signs).any():
@@ -223,8 +223,8 @@ def _triples(table: FloatArray) -> list[tuple[bool, bool, bool]]:
         is_strict, is_cyclic = bool((signs != 0).all()), bool(abs(signs.sum()) == 3)
         # Around a ranking with ties there are steps both up and down, or no step at all.
         fits = bool((signs > 0).any() == (signs < 0).any())
-        found.append((is_strict, is_cyclic, fits))
-    return found
+        triples.append((is_strict, is_cyclic, fits))
+    return triples
 
 
 BOTH = "both"
@@ -269,21 +269,21 @@ def _triples_of_side(study: ReportedStudy, answer: Ints) -> Json:
     sets = study.data.of(OptionSets)
     assert sets is not None  # noqa: S101 - there are sets
     clusters = {"persona": study.shared.persona, "question": study.shared.question}
-    found = transitivity(sets.of_item, sets.first, sets.second, answer, clusters)
+    cycles = transitivity(sets.of_item, sets.first, sets.second, answer, clusters)
     return {
-        "sets": found.n_sets,
-        "pairs": found.pairs,
-        "cyclic": cell(found.cyclic, "value"),
-        "intransitive": cell(found.intransitive, "value"),
-        "edits": found.edits,
-        "bounded": found.n_bounded,
+        "sets": cycles.n_sets,
+        "pairs": cycles.pairs,
+        "cyclic": cell(cycles.cyclic, "value"),
+        "intransitive": cell(cycles.intransitive, "value"),
+        "edits": cycles.edits,
+        "bounded": cycles.n_bounded,
     }
 
 
 def consistency_table(report: ReportJson) -> Table:
-    found = report["consistency"]
-    sides = [("People, majority", found["people"])]
-    sides += [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
+    chapter = report["consistency"]
+    sides = [("People, majority", chapter["people"])]
+    sides += [(run_name(entry, chapter["judges"]), entry) for entry in chapter["judges"]]
     rows = [
         (who, {"orders": {"value": None, "ci": None}, **entry})
         for who, entry in sides

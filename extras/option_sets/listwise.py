@@ -101,9 +101,9 @@ class OptionPlaces:
             self._read(Item.everything.filter(pk__in=some).exclude(option_set={}))
 
     def _read(self, items: QuerySet[Item]) -> None:
-        found = list(items)
-        prints = fingerprints(found)
-        for item in found:
+        portion = list(items)
+        prints = fingerprints(portion)
+        for item in portion:
             self._places[item.pk] = _OptionPlace(prints[item.pk], drawn_first(item, self._seed))
 
     def sides(self, item: int) -> list[str]:
@@ -154,7 +154,7 @@ def read_ranking(
     text = plain(without_next_turn(readable(text).text)).replace("&gt;", ">")
     if text.count(">") > 100 or _UNCLEAR.search(text):
         return None
-    lines = [found for line in text.split("\n") if (found := _LINE.fullmatch(line))]
+    lines = [match for line in text.split("\n") if (match := _LINE.fullmatch(line))]
     strict = [x for x in lines if x["close"] or text.strip(" \n.") == x["chain"].strip()]
     code, rankings = "", {_letters(line["chain"]) for line in strict}
     if not rankings and is_lenient:
@@ -173,16 +173,16 @@ def _letters(chain: str) -> tuple[str, ...]:
 
 
 def _in_objects(text: str) -> Iterator[tuple[str, ...]]:
-    for found in re.finditer(r"\{[^{}]*\}", text):
+    for braces in re.finditer(r"\{[^{}]*\}", text):
         try:
-            form: dict[str, Any] = json.loads(found[0])
+            form: dict[str, Any] = json.loads(braces[0])
         except (ValueError, RecursionError):
             continue
         value = form.get("ranking") if form.keys() <= _KEYS else None
         if isinstance(value, str) and _ANYWHERE.fullmatch(value.strip()):
             yield _letters(value)
-        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
-            yield tuple(each.strip() for each in value)
+        elif isinstance(value, list) and all(isinstance(name, str) for name in value):
+            yield tuple(name.strip() for name in value)
 
 
 LETTERS = "ABCDE"
@@ -268,15 +268,15 @@ class Listwise(JudgingProtocol):
         is_lenient: bool = False,
     ) -> Verdict:
         letters = LETTERS[: len(self.shown)]
-        found = read_ranking(text, letters, is_lenient=is_lenient)
-        if found is None:
+        reply = read_ranking(text, letters, is_lenient=is_lenient)
+        if reply is None:
             return Verdict(None, None)
-        ranking = [self.shown[letters.index(letter)] for letter in found.letters]
+        ranking = [self.shown[letters.index(letter)] for letter in reply.letters]
         details: dict[str, Any] = {"ranking": ranking, "shown": list(self.shown)}
-        if found.code:
-            details["read"] = found.code
+        if reply.code:
+            details["read"] = reply.code
         first, second = self.pair
-        return Verdict("A" if is_better(first, second, details) else "B", found.certainty, details)
+        return Verdict("A" if is_better(first, second, details) else "B", reply.certainty, details)
 
 
 def is_better(one: int, other: int, details: Mapping[str, Any]) -> bool:

@@ -61,8 +61,8 @@ class PairRule:
 
     def items_of(self, row: ImportRow, raw: Any, media: Media) -> Iterator[dict[str, Any]] | None:
         """The raw pairs of a set; None for a row with two responses, or too many."""
-        found = raw.get("responses") if isinstance(raw, dict) else None
-        if not isinstance(found, list) or len(found) not in SET_SIZES:
+        responses = raw.get("responses") if isinstance(raw, dict) else None
+        if not isinstance(responses, list) or len(responses) not in SET_SIZES:
             return None
         return _pairs_of(row, raw, self, media)
 
@@ -123,23 +123,23 @@ def _pairs_of(
 
 
 def _own(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = raw.get("first_person")
-    return found if isinstance(found, dict) else {}
+    own = raw.get("first_person")
+    return own if isinstance(own, dict) else {}
 
 
 def _read(row: ImportRow, raw: Mapping[str, Any], rule: PairRule, media: Media) -> _Options | None:
-    given = raw["responses"]
-    if not all(isinstance(response, dict) for response in given):
+    listed = raw["responses"]
+    if not all(isinstance(response, dict) for response in listed):
         row.fault("responses", "response is not an object", "each response must be an object.")
         return None
-    keys = [str(each.get("key") or f"r{n}") for n, each in enumerate(given, start=1)]
-    names = [f"r{n}" for n in range(1, len(given) + 1)]
+    keys = [str(entry.get("key") or f"r{n}") for n, entry in enumerate(listed, start=1)]
+    names = [f"r{n}" for n in range(1, len(listed) + 1)]
     if sorted(keys) != names:
         row.fault(
             "responses", "response keys", f"the responses must have the keys {', '.join(names)}."
         )
         return None
-    by_key = dict(zip(keys, given, strict=True))
+    by_key = dict(zip(keys, listed, strict=True))
     checked = [read_response(row, name, by_key[name], media) for name in names]
     responses = [
         # Each pair is checked again as an item of the file, so its files keep their names.
@@ -220,7 +220,7 @@ def _preferences(
         liking = [-float(ranking.index(name)) for name in names]
     elif None not in scores:
         liking = [float(score) for score in scores]
-    best = [n for n, each in enumerate(liking) if each == max(liking)] if liking else []
+    best = [n for n, liked in enumerate(liking) if liked == max(liking)] if liking else []
     if label and label not in names:
         row.fault(
             "first_person.label",

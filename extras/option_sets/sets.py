@@ -41,10 +41,10 @@ class OptionSets(DesignData):
     @property
     def digest(self) -> str:
         """Equal for equal contents."""
-        found = hashlib.sha256()
+        hashed = hashlib.sha256()
         for codes in (self.of_item, self.first, self.second):
-            found.update(codes.astype("<i8").tobytes())
-        return found.hexdigest()
+            hashed.update(codes.astype("<i8").tobytes())
+        return hashed.hexdigest()
 
 
 def option_sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> OptionSets | None:
@@ -138,10 +138,10 @@ class RankedSets(DesignData):
             sorted(self.rankings.items()),
             *([self.people] if self.people else []),
         ]
-        found = hashlib.sha256(repr(orders).encode())
+        hashed = hashlib.sha256(repr(orders).encode())
         for codes in (self.set_of, self.sizes, self.chosen, self.item):
-            found.update(codes.astype("<i8").tobytes())
-        return found.hexdigest()
+            hashed.update(codes.astype("<i8").tobytes())
+        return hashed.hexdigest()
 
     def questions(self, items: Sequence[ItemData]) -> Sequence[Hashable]:
         """The question of each item; pairs of a set without a question ask about the set."""
@@ -156,15 +156,15 @@ def ranked_sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> 
     rows = (
         ItemRow.objects.filter(study=study).exclude(option_set={}).values_list("pk", "option_set")
     )
-    found = sorted(
-        ((position[pk], stored) for pk, stored in rows.iterator()), key=lambda each: each[0]
+    placed = sorted(
+        ((position[pk], stored) for pk, stored in rows.iterator()), key=lambda pair: pair[0]
     )
-    if not found:
+    if not placed:
         return None
     set_of = np.full(len(data.items), MISSING, dtype=np.int64)
     codes: dict[tuple[str, str], int] = {}
     sizes, chosen, first_items, rules = [], [], [], set()
-    for place, option_set in found:
+    for place, option_set in placed:
         key = option_set["id"], data.items[place].persona
         if key not in codes:
             codes[key] = len(codes)
@@ -190,7 +190,7 @@ def _of_people(
 ) -> tuple[Ranked, ...]:
     """The counting rankings, by set and rater."""
     number = {pseudonym: index for index, pseudonym in enumerate(raters)}
-    found = Annotation.objects.filter(
+    answers = Annotation.objects.filter(
         assignment__annotator__study=study,
         assignment__annotator__excluded_at=None,
         assignment__item__split=ItemRow.Split.MAIN,
@@ -198,11 +198,11 @@ def _of_people(
         ranking__isnull=False,
     ).values_list("assignment__item", "assignment__annotator__pseudonym", "ranking")
     orders = []
-    for item, rater, ranking in found.iterator():
-        given: Mapping[str, Any] = ranking or {}
+    for item, rater, ranking in answers.iterator():
+        order: Mapping[str, Any] = ranking or {}
         option_set = int(set_of[position[item]])
-        shown, ranked = tuple(given["shown"]), tuple(given["ranking"])
-        orders.append(Ranked(option_set, number[rater], shown, ranked))
+        places, ranked = tuple(order["shown"]), tuple(order["ranking"])
+        orders.append(Ranked(option_set, number[rater], places, ranked))
     return tuple(sorted(orders))
 
 
@@ -210,7 +210,7 @@ def _rankings(
     study: Study, position: Mapping[int, int], set_of: Any
 ) -> dict[str, tuple[Ranked, ...]]:
     """The replies of each run about whole sets, by run key, sorted by content."""
-    found = Judgment.objects.filter(
+    judgments = Judgment.objects.filter(
         run__study=study,
         run__bias_probe="",
         details__has_key="ranking",
@@ -218,10 +218,10 @@ def _rankings(
         item__split=ItemRow.Split.MAIN,
     ).values_list("run__key", "item_id", "sample", "details")
     runs: dict[str, list[Ranked]] = {}
-    for run, item, sample, details in found.iterator():
-        given: Mapping[str, Any] = details or {}
+    for run, item, sample, details in judgments.iterator():
+        order: Mapping[str, Any] = details or {}
         row = Ranked(
-            int(set_of[position[item]]), sample, tuple(given["shown"]), tuple(given["ranking"])
+            int(set_of[position[item]]), sample, tuple(order["shown"]), tuple(order["ranking"])
         )
         runs.setdefault(run, []).append(row)
     return {run: tuple(sorted(rows)) for run, rows in runs.items()}

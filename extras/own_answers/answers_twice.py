@@ -48,11 +48,11 @@ class Retests(DesignData):
         """Equal for equal contents."""
         # Persona keys are the same everywhere, names of people are not.
         named = "|".join(self.people) if self.is_linked else str(len(self.people))
-        found = hashlib.sha256(named.encode())
+        hashed = hashlib.sha256(named.encode())
         for part in (self.person, self.question, self.first, self.again):
-            found.update(part.astype("<i8").tobytes())
-        found.update(self.certainty.astype("<f8").tobytes())
-        return found.hexdigest()
+            hashed.update(part.astype("<i8").tobytes())
+        hashed.update(self.certainty.astype("<f8").tobytes())
+        return hashed.hexdigest()
 
 
 def retests_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Retests | None:
@@ -79,14 +79,14 @@ def retests_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Rete
     place = {name: number for number, name in enumerate(people)}
     known.sort(key=lambda row: (place[row[0]], row[1]))
     questions = sorted({row[1] for row in known})
-    given = [first[row[2:4]] for row in known]
+    before = [first[row[2:4]] for row in known]
     return Retests(
         people=tuple(people),
         person=np.array([place[row[0]] for row in known], dtype=np.int64),
         question=np.searchsorted(questions, [row[1] for row in known]).astype(np.int64),
-        first=np.array([CODE[choice] for choice, _ in given], dtype=np.int8),
+        first=np.array([CODE[choice] for choice, _ in before], dtype=np.int8),
         again=np.array([CODE[row[4]] for row in known], dtype=np.int8),
-        certainty=np.array([np.nan if c is None else float(c) for _, c in given]),
+        certainty=np.array([np.nan if c is None else float(c) for _, c in before]),
         is_linked=link is not None,
     )
 

@@ -24,33 +24,34 @@ _TIE = 2
 
 def retest(study: ReportedStudy) -> Json:
     """The entry of report.json; empty without answers given twice."""
-    given = study.data.of(Retests)
-    if given is None:
+    retests = study.data.of(Retests)
+    if retests is None:
         return {}
     # With a third option, chance level and ceiling would differ.
-    two = (given.first < _TIE) & (given.again < _TIE)
+    two = (retests.first < _TIE) & (retests.again < _TIE)
     every = np.ones(two.size, dtype=bool)
     has_ties = study.data.study.allow_tie
-    found = _found(given, every)
-    sure = given.certainty >= study.threshold
-    unsure = given.certainty < study.threshold
+    overall = _found(retests, every)
+    sure = retests.certainty >= study.threshold
+    unsure = retests.certainty < study.threshold
     out: Json = {
-        "people": len(given.people),
-        "all": _entry(found, has_ties),
-        "high": _entry(_found(given, sure), has_ties),
-        "low": _entry(_found(given, unsure), has_ties),
+        "people": len(retests.people),
+        "all": _entry(overall, has_ties),
+        "high": _entry(_found(retests, sure), has_ties),
+        "low": _entry(_found(retests, unsure), has_ties),
         "threshold": study.threshold,
         "with_ties": has_ties,
         "two_options": int(two.sum()),
     }
-    if given.is_linked and not has_ties:
+    if retests.is_linked and not has_ties:
         judges = zip(study.data.runs, study.judges, strict=True)
-        out["share_of_people"] = _side(study, study.people, study.shared.items, given)
+        out["share_of_people"] = _side(study, study.people, study.shared.items, retests)
         out["share_of_judges"] = [
-            identity(run) | _side(study, judge, study.shared.judged, given) for run, judge in judges
+            identity(run) | _side(study, judge, study.shared.judged, retests)
+            for run, judge in judges
         ]
     if unstable := list(_unstable(study)):
-        out["changed_by_people"] = _changed(found.agreement) | {"items": found.agreement.n}
+        out["changed_by_people"] = _changed(overall.agreement) | {"items": overall.agreement.n}
         out["changed_by_judges"] = unstable
     return {"retest": out}
 
@@ -84,9 +85,9 @@ def _sharing(retests: Retests) -> Sharing:
     )
 
 
-def _entry(found: Found, has_ties: bool) -> Json:
-    ceiling = Estimate(None, "not_identified") if has_ties else found.ceiling
-    return {"agreement": cell(found.agreement, "value", "count"), "ceiling": estimate(ceiling)}
+def _entry(estimates: Found, has_ties: bool) -> Json:
+    ceiling = Estimate(None, "not_identified") if has_ties else estimates.ceiling
+    return {"agreement": cell(estimates.agreement, "value", "count"), "ceiling": estimate(ceiling)}
 
 
 def _side(study: ReportedStudy, side: Verdicts, sharing: Sharing, retests: Retests) -> Json:
@@ -106,7 +107,7 @@ def _side(study: ReportedStudy, side: Verdicts, sharing: Sharing, retests: Retes
 
 
 def _people_of(study: ReportedStudy, retests: Retests) -> IntArray:
-    """The person of each item, by the codes of `given`; others follow."""
+    """The person of each item, by the codes of `retests`; others follow."""
     codes = {name: place for place, name in enumerate(retests.people)}
     items = study.data.items
     return np.array([codes.setdefault(item.persona, len(codes)) for item in items], dtype=np.int64)
@@ -122,11 +123,11 @@ def _bands(report: ReportJson) -> list[tuple[str, ReportJson]]:
 
 
 def retest_table(report: ReportJson) -> Table:
-    found = report["retest"]
+    entry = report["retest"]
     return table_of_entries(
         "retest",
         "How often people repeat their own answers",
-        _bands(found),
+        _bands(entry),
         [
             ("Asked twice", "count", "agreement.n"),
             ("Same answer", "percent", "agreement.value"),
@@ -142,13 +143,13 @@ def retest_table(report: ReportJson) -> Table:
 
 
 def retest_share_table(report: ReportJson) -> Table:
-    found = report["retest"]
-    judges = found["share_of_judges"]
+    chapter = report["retest"]
+    judges = chapter["share_of_judges"]
     return table_of_entries(
         "retest_share",
         "Accuracy as a share of the ceiling",
         [
-            ("Majority of people", found["share_of_people"]),
+            ("Majority of people", chapter["share_of_people"]),
             *((run_name(entry, judges), entry) for entry in judges),
         ],
         [
@@ -165,13 +166,13 @@ def retest_share_table(report: ReportJson) -> Table:
 
 
 def instability_table(report: ReportJson) -> Table:
-    found = report["retest"]
-    judges = found["changed_by_judges"]
+    chapter = report["retest"]
+    judges = chapter["changed_by_judges"]
     return table_of_entries(
         "instability",
         "How often people and judges change their choice",
         [
-            ("People, on a second visit", found["changed_by_people"]),
+            ("People, on a second visit", chapter["changed_by_people"]),
             *((run_name(entry, judges), entry) for entry in judges),
         ],
         [
@@ -232,10 +233,10 @@ share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 the ceiling
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "retest" not in report:
             return
-        found = report["retest"]
-        agreement, ceiling = found["all"]["agreement"], found["all"]["ceiling"]
+        entry = report["retest"]
+        agreement, ceiling = entry["all"]["agreement"], entry["all"]["ceiling"]
         words = (
-            f"{found['people']:,} people answered {agreement['n']:,} items again: "
+            f"{entry['people']:,} people answered {agreement['n']:,} items again: "
             f"{percent(agreement['value'])} of the answers were the same."
         )
         if ceiling["value"] is not None:

@@ -115,8 +115,8 @@ def draft_follow_up(
 
 def _ids(people: QuerySet[Annotator]) -> list[str]:
     """The ids on Prolific of those who still have one here."""
-    found = people.filter(prolific_identity__isnull=False).order_by("pk")
-    return list(found.values_list("prolific_identity__pid", flat=True))
+    ordered = people.filter(prolific_identity__isnull=False).order_by("pk")
+    return list(ordered.values_list("prolific_identity__pid", flat=True))
 
 
 def _body(
@@ -230,8 +230,8 @@ def discard_follow_up(*, study_id: int, follow_up: Return, user: User | None = N
         if row is None:
             return
         project = Workspace.of(recruitment.workspace).project
-        found = None if row.prolific_id else find(client, row.internal_name, project)
-        remote_id = row.prolific_id or (found.id if found else "")
+        draft = None if row.prolific_id else find(client, row.internal_name, project)
+        remote_id = row.prolific_id or (draft.id if draft else "")
         if remote_id:
             mirror(row, client.study(remote_id))
             if row.status != UNPUBLISHED:

@@ -25,9 +25,9 @@ class FollowUpPage(NamedTuple):
 
 def follow_ups_of(study: Study) -> list[FollowUpPage]:
     """What can follow. Waves come once a study was opened; on Prolific before, for its project."""
-    found = []
+    pages = []
     if study.asks_own_answers:
-        found += [
+        pages += [
             FollowUpPage(
                 "Second visits",
                 reverse("own_people:second-visits", args=[study.slug]),
@@ -41,14 +41,14 @@ def follow_ups_of(study: Study) -> list[FollowUpPage]:
         ]
     is_new = study.state == Study.State.DRAFT and study.entry != Study.Entry.PROLIFIC
     if not is_new or LaterWave.objects.filter(study=study).exists():
-        found.append(
+        pages.append(
             FollowUpPage(
                 "Waves",
                 reverse("own_people:waves", args=[study.slug]),
                 "The same people are asked again, in a study of its own.",
             )
         )
-    return found
+    return pages
 
 
 def section_page(study: Study) -> list[SectionPage]:

@@ -155,12 +155,12 @@ def _name(person: _Person) -> str:
     return person.profile.persona_key
 
 
-def _drawn(found: Sequence[Any], wanted: int | None, seed: object) -> list[Any]:
-    """`wanted` of the `found`, in their order; all if there are no more."""
-    if wanted is None or wanted >= len(found):
-        return list(found)
+def _drawn(rows: Sequence[Any], wanted: int | None, seed: object) -> list[Any]:
+    """`wanted` of the `rows`, in their order; all if there are no more."""
+    if wanted is None or wanted >= len(rows):
+        return list(rows)
     rng = random.Random(str(seed))  # noqa: S311  for a sample that can be drawn again
-    return [found[place] for place in sorted(rng.sample(range(len(found)), wanted))]
+    return [rows[place] for place in sorted(rng.sample(range(len(rows)), wanted))]
 
 
 def _store(
@@ -186,17 +186,17 @@ def _store(
         text=person.profile.text,
         history=history,
     )
-    made = [
+    items = [
         Item(
             study=study,
             persona=persona,
-            content_hash=each.content_hash,
-            **{name: each.values[name] for name in CONTENT},
+            content_hash=item.content_hash,
+            **{name: item.values[name] for name in CONTENT},
         )
-        for each in checked
-        if each is not None
+        for item in checked
+        if item is not None
     ]
-    return len(Item.everything.bulk_create(made))
+    return len(Item.everything.bulk_create(items))
 
 
 def _raw(answer: OwnAnswer, about: dict[str, Any]) -> dict[str, Any]:
@@ -300,7 +300,7 @@ def linked(request: HttpRequest, slug: str) -> HttpResponse:
     form = LinkForm(request.POST if request.method == "POST" else None, study=study)
     if form.is_valid():
         try:
-            made = link_study(
+            new = link_study(
                 first_id=study.pk, slug=form.cleaned_data["slug"], rule=form.rule(), by=user
             )
         except ValidationError as error:
@@ -309,7 +309,7 @@ def linked(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             messages.success(request, "The new study is a draft with people’s own answers.")
-            return redirect("studies:detail", made.slug)
+            return redirect("studies:detail", new.slug)
     mine = studies_for(user).values("pk")
     context = {
         "study": study,

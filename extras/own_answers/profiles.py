@@ -75,19 +75,19 @@ class ShownProfile:
 def shown_profile(annotator: Annotator, text: str) -> ShownProfile:
     """The profile of an annotator, with `text` as their own words."""
     answers = filter(can_be_example, own_answers(annotator))
-    examples = [each.as_example for each in islice(answers, annotator.study.show_history)]
+    examples = [answer.as_example for answer in islice(answers, annotator.study.show_history)]
     return ShownProfile(features_of(annotator), text, examples)
 
 
 def features_of(annotator: Annotator) -> list[dict[str, str]]:
     """A feature for each question that the annotator answered, without “prefer not to say”."""
-    found = []
+    features = []
     for question in annotator.study.demographic_questions.all():
-        given = annotator.demographics.get(question.key)
-        label = {option["value"]: option["label"] for option in question.options}.get(given)
+        answer = annotator.demographics.get(question.key)
+        label = {option["value"]: option["label"] for option in question.options}.get(answer)
         if label is not None:
-            found.append(feature_of(question, label))
-    return found
+            features.append(feature_of(question, label))
+    return features
 
 
 def feature_of(question: DemographicQuestion, answer: str) -> dict[str, str]:
@@ -173,14 +173,14 @@ def decide_profile(
         raise WrongStep(f"annotator {annotator_id} is {annotator.state}")
     if not is_shown:
         return hide_profile(annotator)
-    shown = shown_profile(annotator, text)
-    if shown.is_empty or shown.version != version:
+    current = shown_profile(annotator, text)
+    if current.is_empty or current.version != version:
         raise InvalidAnswer("the profile is empty or has changed")
     return _store(
         annotator,
         is_shown=True,
-        features=shown.features,
-        text=shown.text,
+        features=current.features,
+        text=current.text,
         examples=annotator.study.show_history,
     )
 
@@ -255,8 +255,8 @@ class ProfileForm(ParticipantForm):
     @property
     def text_shown(self) -> str:
         """The annotator's text, as shown and stored."""
-        given = self.data.get("text") if self.is_bound else self.initial.get("text")
-        return storable(given or "")[:LONGEST_TEXT]
+        text = self.data.get("text") if self.is_bound else self.initial.get("text")
+        return storable(text or "")[:LONGEST_TEXT]
 
     @property
     def is_ticked(self) -> bool:
@@ -292,20 +292,20 @@ def profile(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         return see_other(step_url(annotator, "task"))
     initial = {"text": decided.text, "show": decided.is_shown} if decided else {}
     form = ProfileForm(request.POST if request.method == "POST" else None, initial=initial)
-    shown = shown_profile(annotator, form.text_shown)
-    if form.is_bound and not form.only_previews and form.agrees_to(shown):
+    preview = shown_profile(annotator, form.text_shown)
+    if form.is_bound and not form.only_previews and form.agrees_to(preview):
         decide_profile(
             annotator_id=annotator.pk,
             is_shown=form.cleaned_data["show"],
-            text=shown.text,
-            version=shown.version,
+            text=preview.text,
+            version=preview.version,
         )
         return see_other(step_url(annotator, "feedback"))
     status = REFUSED if form.errors else 200
     return render(
         request,
         "annotation/profile.html",
-        profile_context(annotator.study, form, shown),
+        profile_context(annotator.study, form, preview),
         status=status,
     )
 

@@ -158,9 +158,9 @@ def pids_due(*, study_id: int, user: User) -> list[str]:
     wanted = visits_due(study).filter(
         annotator__excluded_at=None, annotator__prolific_identity__isnull=False
     )
-    found = list(wanted.values_list("annotator__prolific_identity__pid", flat=True).order_by("pk"))
-    record(study, "ids of second visits downloaded", user=user, ids=len(found))
-    return found
+    pids = list(wanted.values_list("annotator__prolific_identity__pid", flat=True).order_by("pk"))
+    record(study, "ids of second visits downloaded", user=user, ids=len(pids))
+    return pids
 
 
 def visits_of(study: Study) -> dict[str, int]:
@@ -251,10 +251,12 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
     data = request.POST if request.method == "POST" else None
     form = AnswerForm(data, study=study, task=item.task)
     if form.is_valid():
-        given = {name: form.cleaned_data[name] for name in ("choice", "certainty", "media_missing")}
+        fields = {
+            name: form.cleaned_data[name] for name in ("choice", "certainty", "media_missing")
+        }
         shown_at = _read_shown(request.POST.get("assignment", ""))
         spent = believable_ms(form.active_ms, shown_at) if shown_at else None
-        answer_again(visit_id=visit.pk, position=position, active_ms=spent, **given)
+        answer_again(visit_id=visit.pk, position=position, active_ms=spent, **fields)
         return see_other(reverse("own_answers:retest", args=[study.slug]))
     places = visit.answers.order_by("position").values_list("position", "choice")
     progress = ProgressOnItems(tuple(ItemProgress(n, bool(choice), None) for n, choice in places))

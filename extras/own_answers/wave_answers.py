@@ -73,17 +73,17 @@ class WaveAnswers(DesignData):
     @property
     def digest(self) -> str:
         """Equal for equal contents."""
-        found = hashlib.sha256(json.dumps([self.number, self.items, self.asked]).encode())
+        hashed = hashlib.sha256(json.dumps([self.number, self.items, self.asked]).encode())
         for part in (self.invited, self.came, self.completed, self.person, self.question):
-            found.update(part.astype("<i8").tobytes())
+            hashed.update(part.astype("<i8").tobytes())
         for part in (self.first, self.again, self.truth):
-            found.update(part.astype("<i8").tobytes())
+            hashed.update(part.astype("<i8").tobytes())
         for part in (
             *(self.certainty, self.correct, self.later_certainty, self.later_correct),
             *(self.sure, self.sure_again),
         ):
-            found.update(part.astype("<f8").tobytes())
-        return found.hexdigest()
+            hashed.update(part.astype("<f8").tobytes())
+        return hashed.hexdigest()
 
 
 def waves_of(study: Study, data: Dataset, position: Mapping[int, int]) -> WaveAnswers | None:
@@ -99,24 +99,28 @@ def waves_of(study: Study, data: Dataset, position: Mapping[int, int]) -> WaveAn
             study=study, excluded_at=None, identity_hash__in=[*invited.values()]
         ).values_list("pk", "identity_hash", "state")
     }
-    given = _answers([pk for pk, _ in first])
+    earlier = _answers([pk for pk, _ in first])
     later = _answers([pk for pk, state in there.values() if state == Annotator.State.COMPLETED])
     known = {pk: later.get(there[code][0], {}) for pk, code in invited.items() if code in there}
     # Sorted by answers, like all other people: names and numbers of rows are not data.
-    first.sort(key=lambda one: (json.dumps(given[one[0]], sort_keys=True), sorted(one[1].items())))
+    first.sort(
+        key=lambda one: (json.dumps(earlier[one[0]], sort_keys=True), sorted(one[1].items()))
+    )
     ends = [there.get(invited.get(pk, ""), (0, "")) for pk, _ in first]
     asked = {
-        each.label: tuple(dict(each.choices()).get(told.get(each.key, ""), "") for _, told in first)
-        for each in DemographicQuestion.objects.filter(study=wave.first)
+        question.label: tuple(
+            dict(question.choices()).get(told.get(question.key, ""), "") for _, told in first
+        )
+        for question in DemographicQuestion.objects.filter(study=wave.first)
     }
     means = [
         [_means(by[pk]) if pk in by else (np.nan, np.nan) for pk, _ in first]
-        for by in (given, known)
+        for by in (earlier, known)
     ]
     pairs = [
-        (place, key, *given[pk][key], *known[pk][key][:2])
+        (place, key, *earlier[pk][key], *known[pk][key][:2])
         for place, (pk, _) in enumerate(first)
-        for key in sorted(given[pk].keys() & known.get(pk, {}).keys())
+        for key in sorted(earlier[pk].keys() & known.get(pk, {}).keys())
     ]
     questions = sorted({pair[1] for pair in pairs})
     return WaveAnswers(
@@ -144,7 +148,7 @@ def waves_of(study: Study, data: Dataset, position: Mapping[int, int]) -> WaveAn
 
 def _answers(annotators: Collection[int]) -> dict[int, _Given]:
     """Choice, certainty and truth of the counting answers, by annotator and item key."""
-    found: defaultdict[int, _Given] = defaultdict(dict)
+    by_annotator: defaultdict[int, _Given] = defaultdict(dict)
     rows = Annotation.objects.filter(
         assignment__annotator__in=annotators,
         assignment__item__split=Item.Split.MAIN,
@@ -157,13 +161,13 @@ def _answers(annotators: Collection[int]) -> dict[int, _Given]:
         "assignment__item__first_person",
     )
     for annotator, key, choice, certainty, truth in rows:
-        found[annotator][key] = (choice, certainty, truth)
-    return found
+        by_annotator[annotator][key] = (choice, certainty, truth)
+    return by_annotator
 
 
-def _means(given: _Given) -> tuple[float, float]:
-    sure = [certainty for _, certainty, _ in given.values() if certainty is not None]
-    right = [choice == truth for choice, _, truth in given.values() if truth in SIDES]
+def _means(answers: _Given) -> tuple[float, float]:
+    sure = [certainty for _, certainty, _ in answers.values() if certainty is not None]
+    right = [choice == truth for choice, _, truth in answers.values() if truth in SIDES]
     return (
         float(np.mean(sure)) if sure else np.nan,
         float(np.mean(right)) if right else np.nan,

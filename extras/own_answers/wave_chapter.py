@@ -28,10 +28,12 @@ _SEED = 20240701
 
 def wave(study: ReportedStudy) -> Json:
     """The entry of report.json; empty in a study that is no later wave."""
-    given = study.data.of(WaveAnswers)
-    if given is None:
+    answers = study.data.of(WaveAnswers)
+    if answers is None:
         return {}
-    return {"wave": _people(given) | {"attrition": _attrition(given), "change": _change(given)}}
+    return {
+        "wave": _people(answers) | {"attrition": _attrition(answers), "change": _change(answers)}
+    }
 
 
 def _people(answers: WaveAnswers) -> Json:
@@ -47,19 +49,19 @@ def _people(answers: WaveAnswers) -> Json:
     }
 
 
-def _attrition(given: WaveAnswers) -> Json:
+def _attrition(first: WaveAnswers) -> Json:
     """Who came back, by what they said of themselves and by their first answers."""
-    back = given.completed
+    back = first.completed
     groups = [
-        (label, return_table(answers, back, seed=_SEED)) for label, answers in given.asked.items()
+        (label, return_table(answers, back, seed=_SEED)) for label, answers in first.asked.items()
     ]
-    numbers = [(name, return_difference(getattr(given, name), back)) for name in _ABOUT]
-    p_values = [found.p for _, found in groups] + [found.p for _, found in numbers]
+    numbers = [(name, return_difference(getattr(first, name), back)) for name in _ABOUT]
+    p_values = [test.p for _, test in groups] + [test.p for _, test in numbers]
     adjusted = holm(p_values)
     groups_p, numbers_p = adjusted[: len(groups)], adjusted[len(groups) :]
     tables = []
-    for (label, found), p in zip(groups, groups_p, strict=True):
-        rows = zip(found.answers, found.people, found.back, strict=True)
+    for (label, test), p in zip(groups, groups_p, strict=True):
+        rows = zip(test.answers, test.people, test.back, strict=True)
         entry: Json = {
             "question": label,
             "answers": [
@@ -68,7 +70,7 @@ def _attrition(given: WaveAnswers) -> Json:
                 for answer, n, n_back in rows
             ],
         }
-        _put_p(entry, found.p, p)
+        _put_p(entry, test.p, p)
         tables.append(entry)
     compared = []
     for (name, one), p in zip(numbers, numbers_p, strict=True):
@@ -129,9 +131,9 @@ def _of_people(changes: np.ndarray) -> Estimate:
 
 def group_table(report: ReportJson) -> Table:
     rows = [
-        (f"{each['question']} {answer['answer']}", answer | {"p": each["p_adjusted"]})
-        for each in report["wave"]["attrition"]["by_group"]
-        for answer in each["answers"]
+        (f"{group['question']} {answer['answer']}", answer | {"p": group["p_adjusted"]})
+        for group in report["wave"]["attrition"]["by_group"]
+        for answer in group["answers"]
     ]
     return table_of_entries(
         "wave_groups",
@@ -258,19 +260,19 @@ of_people.correct | object | Of the share of right answers.
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "wave" not in report:
             return
-        found = report["wave"]
+        entry = report["wave"]
         words = (
-            f"{found['completed']:,} of {found['people']:,} people who completed the first wave "
-            f"completed wave {found['number']}"
+            f"{entry['completed']:,} of {entry['people']:,} people who completed the first wave "
+            f"completed wave {entry['number']}"
         )
-        share = found["returned"]["value"]
+        share = entry["returned"]["value"]
         yield Sentence.of(
             "finding", words + (f" ({percent(share)})." if share is not None else ".")
         )
-        tests = [*found["attrition"]["by_group"], *found["attrition"]["by_answers"]]
+        tests = [*entry["attrition"]["by_group"], *entry["attrition"]["by_answers"]]
         low = [test for test in tests if (test["p_adjusted"] or 1) < 0.05]
         if low:
-            names = [each.get("question") or _ABOUT[each["about"]].lower() for each in low]
+            names = [part.get("question") or _ABOUT[part["about"]].lower() for part in low]
             yield Sentence.of(
                 "finding",
                 f"Who came back differs by {', '.join(names)}, so changes may be those of a "

@@ -84,7 +84,7 @@ def waves(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         chosen = form.cleaned_data
         try:
-            made = next_wave(
+            new = next_wave(
                 study_id=study.pk,
                 slug=chosen["slug"],
                 title=chosen["title"],
@@ -98,13 +98,13 @@ def waves(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             messages.success(request, "The next wave is a draft. Check its consent and pay.")
-            return redirect("own_people:waves", made.slug)
+            return redirect("own_people:waves", new.slug)
     mine = set(studies_for(user).values_list("pk", flat=True))
     own = next((wave for wave in later if wave.study_id == study.pk), None)
     entry = reverse("annotation:entry", args=[slug])
     context: dict[str, Any] = {
         "study": study,
-        "rows": rows_of(first, later, may_see=lambda each: each.pk in mine),
+        "rows": rows_of(first, later, may_see=lambda other: other.pk in mine),
         "form": form,
         "wave": own,
         "may_leave": own is not None
@@ -133,7 +133,7 @@ def project(request: HttpRequest, slug: str) -> HttpResponse:
     form = ProjectForm(request.POST)
     if not form.is_valid():
         for field, errors in form.errors.get_json_data().items():
-            sentences = " ".join(each["message"] for each in errors)
+            sentences = " ".join(fault["message"] for fault in errors)
             messages.error(request, f"{form.fields[field].label}: {sentences}")
         return redirect("own_people:waves", slug)
     try:
@@ -157,11 +157,11 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404("this study is no later wave")
     to = invite_on_prolific if study.entry == Study.Entry.PROLIFIC else invite_people
     try:
-        found = to(wave_id=wave.pk, user=cast(User, request.user))
+        invitations = to(wave_id=wave.pk, user=cast(User, request.user))
     except (StudyError, ProlificError) as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _told(found))
+        messages.success(request, _told(invitations))
     return redirect("own_people:waves", slug)
 
 

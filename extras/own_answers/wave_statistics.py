@@ -125,9 +125,9 @@ def return_difference(
     (-3.0, 0.021)
     """
     check_level(level)
-    given = np.round(np.asarray(values, dtype=np.float64), 12)  # equal shares are equal numbers
+    rounded = np.round(np.asarray(values, dtype=np.float64), 12)  # equal shares are equal numbers
     here = np.asarray(came_back, dtype=np.bool_)
-    back, away = (given[mask & ~np.isnan(given)] for mask in (here, ~here))
+    back, away = (rounded[mask & ~np.isnan(rounded)] for mask in (here, ~here))
     means = [float(side.mean()) if side.size else None for side in (back, away)]
     p: float | None = None
     if means[0] is None or means[1] is None:
@@ -178,8 +178,8 @@ def return_table(answers: Sequence[str], came_back: npt.ArrayLike, *, seed: int)
     here = np.asarray(came_back, dtype=np.bool_)
     counts: Mapping[str, int] = {answer: list(answers).count(answer) for answer in set(answers)}
     merged = [answer if counts[answer] >= FEWEST_IN_GROUP else OTHERS for answer in answers]
-    names = tuple(sorted(set(merged), key=lambda each: (each == OTHERS, each)))
-    codes = np.array([names.index(each) for each in merged], dtype=np.int64)
+    names = tuple(sorted(set(merged), key=lambda name: (name == OTHERS, name)))
+    codes = np.array([names.index(name) for name in merged], dtype=np.int64)
     people = np.bincount(codes, minlength=len(names))
     back = np.bincount(codes[here], minlength=len(names))
     p = None

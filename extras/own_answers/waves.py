@@ -57,14 +57,14 @@ def next_wave(
     if items == LaterWave.Items.SOME:
         known = set(Item.objects.filter(study=study).values_list("key", flat=True))
         if unknown := [key for key in keys if key not in known]:
-            shown = ", ".join(f"“{key}”" for key in unknown[:_MOST_UNKNOWN])
-            raise StudyError(f"“{study.slug}” has no item {shown}. Correct the ids of the items.")
+            listed = ", ".join(f"“{key}”" for key in unknown[:_MOST_UNKNOWN])
+            raise StudyError(f"“{study.slug}” has no item {listed}. Correct the ids of the items.")
         if not keys:
             raise StudyError("Enter the ids of the items for the next wave, one per line.")
         only = {key: {} for key in keys}
     number = last.number + 1 if last else 2
     changes = {"entry": Study.Entry.LIST} if study.entry == Study.Entry.LINK else {}
-    made = copy_study(
+    new = copy_study(
         study_id=study.pk,
         slug=slug,
         title=title or f"{first.title}: wave {number}"[:200],
@@ -74,10 +74,10 @@ def next_wave(
         **changes,
     )
     # The same key, so that the same name inside gives the same exported name.
-    Study.objects.filter(pk=made.pk).update(export_key=first.export_key)
-    LaterWave.objects.create(study=made, first=first, number=number, items=items)
-    record(first, "wave created", user=by, new=made.slug, number=number)
-    return made
+    Study.objects.filter(pk=new.pk).update(export_key=first.export_key)
+    LaterWave.objects.create(study=new, first=first, number=number, items=items)
+    record(first, "wave created", user=by, new=new.slug, number=number)
+    return new
 
 
 def series_of(study: Study) -> tuple[Study, list[LaterWave]]:
@@ -92,7 +92,7 @@ def other_waves(study: Study) -> list[AssociatedStudy]:
     """The other waves of a series."""
     first, later = series_of(study)
     waves = [(first, 1), *((wave.study, wave.number) for wave in later)]
-    return [AssociatedStudy(each, f"wave {n}") for each, n in waves if each.pk != study.pk]
+    return [AssociatedStudy(member, f"wave {n}") for member, n in waves if member.pk != study.pk]
 
 
 def people_of(first: Study) -> QuerySet[Annotator]:
@@ -135,11 +135,11 @@ def invite_people(*, wave_id: int, user: User | None = None) -> WaveInvitations:
 def keys_of(wave: LaterWave) -> dict[int, str]:
     """The id with which each person of the first wave enters a later one."""
     people = people_of(wave.first)
-    found = dict(
+    pids = dict(
         ProlificIdentity.objects.filter(annotator__in=people).values_list("annotator", "pid")
     )
     by_code = people.exclude(resume_code=None).values_list("pk", "resume_code")
-    return found | {pk: personal_key(wave, str(code)) for pk, code in by_code}
+    return pids | {pk: personal_key(wave, str(code)) for pk, code in by_code}
 
 
 def personal_key(wave: LaterWave, code: str) -> str:

@@ -82,9 +82,9 @@ def planned_changes(study: Study, wanted: WantedChange) -> Changes:
             f"{known or 'none'}."
         )
     of_persona = {
-        persona.pk: found
+        persona.pk: changes
         for persona in Persona.objects.filter(study=study)
-        if (found := _changes_of(study, persona, facts, wanted.value))
+        if (changes := _changes_of(study, persona, facts, wanted.value))
     }
     by_item = {}
     rows = Item.objects.filter(study=study).order_by("key")
@@ -94,7 +94,7 @@ def planned_changes(study: Study, wanted: WantedChange) -> Changes:
         if wanted.limit is not None and len(by_item) == wanted.limit:
             break
     if not by_item:
-        words = " and of ".join(f"“{each}”" for each in wanted.features)
+        words = " and of ".join(f"“{name}”" for name in wanted.features)
         raise StudyError(f"No persona can get another value of {words}: the study has only one.")
     labels = {feature: next(iter(facts[feature].values()))["label"] for feature in wanted.features}
     return Changes(by_item, labels)
@@ -109,7 +109,9 @@ def changeable_features(study: Study) -> dict[str, tuple[str, int]]:
             labels.setdefault(fact["key"], fact["label"])
             values.setdefault(fact["key"], set()).add(str(fact["value"]))
     return {
-        key: (labels[key], len(found)) for key, found in sorted(values.items()) if len(found) > 1
+        key: (labels[key], len(distinct))
+        for key, distinct in sorted(values.items())
+        if len(distinct) > 1
     }
 
 
@@ -186,35 +188,35 @@ def mark_of(feature: str) -> str:
 
 def _values_of(study: Study, feature: str) -> dict[str, dict[str, Any]]:
     """The facts about a feature by value, each with its first wording."""
-    found: dict[str, dict[str, Any]] = {}
+    by_value: dict[str, dict[str, Any]] = {}
     for features in Persona.objects.filter(study=study).values_list("features", flat=True):
         for fact in features:
             if fact["key"] == feature:
-                known = found.setdefault(str(fact["value"]), fact)
+                known = by_value.setdefault(str(fact["value"]), fact)
                 if fact["text"] < known["text"]:
-                    found[str(fact["value"])] = fact
-    return found
+                    by_value[str(fact["value"])] = fact
+    return by_value
 
 
 def _changes_of(
     study: Study, persona: Persona, facts: Mapping[str, Mapping[str, StatedFact]], value: str
 ) -> list[PersonaChange]:
     """The change of every feature; empty if one cannot change."""
-    found = []
+    changes = []
     for feature, known in facts.items():
         old = next((fact for fact in persona.features if fact["key"] == feature), None)
         new = "" if old is None else _other(study, persona.key, str(old["value"]), known, value)
         if old is None or not new:
             return []
-        found.append(PersonaChange(feature, old, known[new]))
-    return found
+        changes.append(PersonaChange(feature, old, known[new]))
+    return changes
 
 
 def _other(
     study: Study, persona: str, old: str, values: Mapping[str, StatedFact], value: str
 ) -> str:
     """The persona's new value; empty if there is none."""
-    others = sorted(each for each in values if each != old)
+    others = sorted(new for new in values if new != old)
     if value:
         return value if value in others else ""
     if not others:
@@ -327,7 +329,7 @@ def changed_personas(request: HttpRequest, slug: str) -> HttpResponse:
             if "preview" in request.POST:
                 preview = ChangePreview.of(study, planned_changes(study, form.wanted()))
                 return _page(request, study, form, preview)
-            made = counterfactual_study(
+            new = counterfactual_study(
                 study_id=study.pk, slug=form.cleaned_data["slug"], wanted=form.wanted(), by=user
             )
         except ValidationError as error:
@@ -336,7 +338,7 @@ def changed_personas(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             messages.success(request, "The new study is a draft with each item and its twins.")
-            return redirect("studies:detail", made.slug)
+            return redirect("studies:detail", new.slug)
     return _page(request, study, form, preview, status=422)
 
 

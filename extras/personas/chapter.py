@@ -87,11 +87,11 @@ def squared_shifts(
     fewest = 2 if has_chance else 1
     known = (k >= fewest) & (m >= fewest)
     p, q = one / np.maximum(k, 1)[:, None], two / np.maximum(m, 1)[:, None]
-    found = ((p - q) ** 2).sum(axis=1)
+    squared = ((p - q) ** 2).sum(axis=1)
     if has_chance:
-        found -= (p * (1 - p)).sum(axis=1) / np.maximum(k - 1, 1)
-        found -= (q * (1 - q)).sum(axis=1) / np.maximum(m - 1, 1)
-    return np.where(known, found / 2, np.nan)
+        squared -= (p * (1 - p)).sum(axis=1) / np.maximum(k - 1, 1)
+        squared -= (q * (1 - q)).sum(axis=1) / np.maximum(m - 1, 1)
+    return np.where(known, squared / 2, np.nan)
 
 
 def reliance(shifts: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) -> Reliance:
@@ -167,13 +167,13 @@ def counterfactuals(study: ReportedStudy) -> Json:
     source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
     keys = {item.key for item in study.data.items}
     changed = [
-        each
-        for each in (source["features"] if source is not None else ())
-        if any(key_with(key, each["mark"]) in keys for key in keys)
+        feature
+        for feature in (source["features"] if source is not None else ())
+        if any(key_with(key, feature["mark"]) in keys for key in keys)
     ]
     if source is None or not changed:
         return {}
-    attributes = [_attribute(study, each) for each in changed]
+    attributes = [_attribute(study, feature) for feature in changed]
     tests = [judge["beyond_people"] for attribute in attributes for judge in attribute["judges"]]
     for entry, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
         put(entry, "p_holm", number(p), entry.get("p_reason"))
@@ -195,8 +195,8 @@ def _attribute(study: ReportedStudy, changed: Mapping[str, Any]) -> Json:
         )
         gap = general_difference(shifts - people, twins.by_people)
         beyond = {"n": gap.n} | tested(gap)
-        found = _side(shifts, twins.judged) | {"contains_chance": not has_chance}
-        judges.append(identity(run) | found | {"beyond_people": beyond})
+        entry = _side(shifts, twins.judged) | {"contains_chance": not has_chance}
+        judges.append(identity(run) | entry | {"beyond_people": beyond})
     return {
         "feature": changed["feature"],
         "label": changed["label"],
@@ -207,9 +207,9 @@ def _attribute(study: ReportedStudy, changed: Mapping[str, Any]) -> Json:
 
 
 def _side(shifts: FloatArray, sharing: Sharing) -> Json:
-    found = reliance(shifts, sharing)
-    out: Json = {"n": found.n} | {"squared": tested(found.squared)}
-    put(out, "shift", number(found.shift), found.squared.reason)
+    shift = reliance(shifts, sharing)
+    out: Json = {"n": shift.n} | {"squared": tested(shift.squared)}
+    put(out, "shift", number(shift.shift), shift.squared.reason)
     return out
 
 
@@ -278,27 +278,32 @@ class Counterfactual(Section):
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", ())
-        tests = [judge["beyond_people"] for each in attributes for judge in each["judges"]]
-        return {KIND: [claim_p(each) for each in tests]}
+        tests = [
+            judge["beyond_people"] for attribute in attributes for judge in attribute["judges"]
+        ]
+        return {KIND: [claim_p(test) for test in tests]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield counterfactual_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", ())
-        for place, each in enumerate(attributes):
+        for place, attribute in enumerate(attributes):
             path = f"bias.{SOURCE}.attributes.{place}"
-            for at, entry in enumerate(each["judges"]):
+            for at, entry in enumerate(attribute["judges"]):
                 beyond, there = entry["beyond_people"], f"{path}.judges.{at}.beyond_people"
                 of = Population(
                     "pair of items",
                     "that both answered",
                     beyond["n"],
-                    each["pairs"],
+                    attribute["pairs"],
                     f"{there}.n",
                     f"{path}.pairs",
                 )
-                words = {"who": Name(run_name(entry, each["judges"])), "label": Name(each["label"])}
+                words = {
+                    "who": Name(run_name(entry, attribute["judges"])),
+                    "label": Name(attribute["label"]),
+                }
                 test = ReportedTest.at(report, KIND, beyond, there, of, unit="coefficient")
                 text = test.sentence(
                     clause("{who} relies on {label} more than people do", **words),

@@ -142,8 +142,8 @@ def without_draft(study: Study) -> list[Persona]:
     """Personas of items that have earlier choices but no text to review or in use."""
     states = [ProfileDraft.State.WRITTEN, ProfileDraft.State.ACCEPTED]
     drafted = ProfileDraft.objects.filter(persona__study=study, state__in=states)
-    shown = Item.objects.filter(study=study).values("persona")
-    personas = Persona.objects.filter(study=study, pk__in=shown).exclude(history=[])
+    asked = Item.objects.filter(study=study).values("persona")
+    personas = Persona.objects.filter(study=study, pk__in=asked).exclude(history=[])
     return list(personas.exclude(pk__in=drafted.values("persona")).order_by("key"))
 
 

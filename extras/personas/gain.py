@@ -37,9 +37,9 @@ def share_right(counts: npt.ArrayLike, truth: npt.ArrayLike) -> FloatArray:
     >>> share_right([[2, 1], [0, 3], [0, 0], [1, 1]], [0, 0, 0, -1]).round(2).tolist()
     [0.67, 0.0, nan, nan]
     """
-    given, right = np.asarray(counts, dtype=np.float64), np.asarray(truth)
-    n = given.sum(axis=1)
-    hits = given[np.arange(right.size), np.maximum(right, 0)]
+    answers, right = np.asarray(counts, dtype=np.float64), np.asarray(truth)
+    n = answers.sum(axis=1)
+    hits = answers[np.arange(right.size), np.maximum(right, 0)]
     return np.where((n > 0) & (right >= 0), hits / np.maximum(n, 1), np.nan)
 
 

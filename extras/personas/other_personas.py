@@ -74,7 +74,7 @@ def planned_signal(study: Study, wanted: WantedSignal) -> SignalPlan:
             "This study already asks items about other personas. Start from "
             f"“{study.source[SOURCE]['from']}”."
         )
-    unknown = [each for each in wanted.differ_in if each not in changeable_features(study)]
+    unknown = [feature for feature in wanted.differ_in if feature not in changeable_features(study)]
     if unknown:
         raise StudyError(
             f"No two personas differ in “{unknown[0]}”. Choose a feature with two values or more."
@@ -83,10 +83,10 @@ def planned_signal(study: Study, wanted: WantedSignal) -> SignalPlan:
     drawn = _drawn(_candidates(study), wanted.items, rng)
     pairs, alone, within = list[Pair](), list[Item](), 0
     for items in _by_question(drawn).values():
-        found = list(exchanged(items, _may_exchange(wanted), rng))
-        within += sum(other is not None for _, other in found)
-        pairs += [(item, other) for item, other in found if other is not None]
-        alone += [item for item, other in found if other is None]
+        partners = list(exchanged(items, _may_exchange(wanted), rng))
+        within += sum(other is not None for _, other in partners)
+        pairs += [(item, other) for item, other in partners if other is not None]
+        alone += [item for item, other in partners if other is None]
     left = list(exchanged(alone, _may_exchange(wanted), rng))
     pairs += [(item, other) for item, other in left if other is not None]
     if not pairs:
@@ -102,17 +102,17 @@ def planned_signal(study: Study, wanted: WantedSignal) -> SignalPlan:
 def _candidates(study: Study) -> list[Item]:
     """Items with a known own answer; if none has one, all items."""
     items = Item.objects.filter(study=study, option_set={}).select_related("persona")
-    found = list(items.order_by("key"))
-    return [item for item in found if item.first_person] or found
+    every = list(items.order_by("key"))
+    return [item for item in every if item.first_person] or every
 
 
 def _by_question(items: Sequence[Item]) -> dict[tuple[str, ...], list[Item]]:
     """Items with the same question and the same two responses, in whatever order."""
-    found = defaultdict(list)
+    by_question = defaultdict(list)
     for item in items:
         texts = sorted(str(item.response(key).get("text")) for key in ("r1", "r2"))
-        found[(item.question, item.context, *texts)].append(item)
-    return found
+        by_question[(item.question, item.context, *texts)].append(item)
+    return by_question
 
 
 def _drawn(items: Sequence[Item], n: int | None, rng: random.Random) -> list[Item]:
@@ -139,8 +139,8 @@ def _may_exchange(wanted: WantedSignal) -> Callable[[Item, Item], bool]:
                 for persona in (mine, other)
             ]
             return all(values[0].get(key) != values[1].get(key) for key in wanted.differ_in)
-        shown = [(each.features, each.text, each.history) for each in (mine, other)]
-        return mine.pk != other.pk and shown[0] != shown[1]
+        contents = [(side.features, side.text, side.history) for side in (mine, other)]
+        return mine.pk != other.pk and contents[0] != contents[1]
 
     return differ
 
@@ -158,7 +158,9 @@ def exchanged(
     for place in range(n):
         if not may(items[place], items[order[place]]):
             tries = (rng.randrange(n) for _ in range(TRIES))
-            partner = next((each for each in chain(tries, range(n)) if fits(place, each)), None)
+            partner = next(
+                (candidate for candidate in chain(tries, range(n)) if fits(place, candidate)), None
+            )
             if partner is not None:
                 order[place], order[partner] = order[partner], order[place]
     for item, other in zip(items, order, strict=True):
@@ -271,7 +273,7 @@ def other_personas(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             if "preview" in request.POST:
                 return _page(request, study, form, planned_signal(study, form.wanted()))
-            made = signal_study(
+            new = signal_study(
                 study_id=study.pk, slug=form.cleaned_data["slug"], wanted=form.wanted(), by=user
             )
         except ValidationError as error:
@@ -280,7 +282,7 @@ def other_personas(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             messages.success(request, "The new study is a draft with each item and its twin.")
-            return redirect("studies:detail", made.slug)
+            return redirect("studies:detail", new.slug)
     return _page(request, study, form, status=REFUSED)
 
 

@@ -109,14 +109,14 @@ READER = ExtraReader("shared_questions", shared_questions)
 def run_counts(study: ReportedStudy, run: RunData) -> list[Ints]:
     """A run's valid answers to every item by option, for each order in which it was asked."""
     rows, shape = run.judgments, (len(study.data.items), run_options(run))
-    found = []
+    by_order = []
     for first in (0, 1, MISSING):  # files of judgments do not always state the order
         here = (rows.choice >= 0) & (rows.shown_first == first)
         if here.any():
             counts = np.zeros(shape, dtype=np.int64)
             np.add.at(counts, (rows.item[here], rows.choice[here]), 1)
-            found.append(counts)
-    return found or [np.zeros(shape, dtype=np.int64)]
+            by_order.append(counts)
+    return by_order or [np.zeros(shape, dtype=np.int64)]
 
 
 def persona_signal(study: ReportedStudy) -> Json:
@@ -136,20 +136,20 @@ def persona_signal(study: ReportedStudy) -> Json:
 def _signal(study: ReportedStudy, twins: Twins, source: Mapping[str, Any]) -> Json:
     margin = float(study.data.study.equivalence_margin)
     people = study.votes.counts()
-    found = [_side(study.truth, [people], twins, twins.by_people, margin)]
+    sides = [_side(study.truth, [people], twins, twins.by_people, margin)]
     for run in study.data.runs:
         counts = run_counts(study, run)
-        found.append(_side(study.truth_for(run), counts, twins, twins.judged, margin))
-    gain = [gain for _, gain in found]
-    gains = holm([each.p for each in gain])
-    none = holm([each.p_equivalence for each in gain])
+        sides.append(_side(study.truth_for(run), counts, twins, twins.judged, margin))
+    gain = [gain for _, gain in sides]
+    gains = holm([difference.p for difference in gain])
+    none = holm([difference.p_equivalence for difference in gain])
     entries = []
     left = left_by_holm(gains)
-    for (entry, each), p, p_none, among in zip(found, gains, none, left, strict=True):
-        why = each.interval_reason or each.reason
+    for (entry, difference), p, p_none, among in zip(sides, gains, none, left, strict=True):
+        why = difference.interval_reason or difference.reason
         put(entry["gain"], "p_holm", number(p), why)
         put(entry["gain"], "p_none", number(p_none), why)
-        detectable = detectable_difference(each, among=among)
+        detectable = detectable_difference(difference, among=among)
         put(entry, "detectable", number(detectable), why or "no_variation")
         entries.append(entry)
     judges = [
@@ -262,15 +262,15 @@ def _labelled(report: ReportJson) -> list[tuple[str, ReportJson]]:
 
 def _whole(labelled: Sequence[tuple[str, ReportJson]]) -> list[tuple[str, ReportJson]]:
     """Those who saw the whole persona, if anybody did."""
-    found = [each for each in labelled if each[1].get("features", "all") == "all"]
-    return found or list(labelled)
+    whole = [side for side in labelled if side[1].get("features", "all") == "all"]
+    return whole or list(labelled)
 
 
 def signal_table(report: ReportJson) -> Table:
-    found = report[SOURCE]
+    signal = report[SOURCE]
     rows = [
         (who[0].upper() + who[1:] if who == "people" else who, {"without": None} | dict(entry))
-        for who, entry in _labelled(found)
+        for who, entry in _labelled(signal)
     ]
     return table_of_entries(
         "persona_signal",
@@ -305,13 +305,13 @@ def signal_table(report: ReportJson) -> Table:
 
 
 def individuality_table(report: ReportJson) -> Table:
-    found = report["individuality"]
+    chapter = report["individuality"]
     return table_of_entries(
         "individuality",
         "Differences between personas that answers reproduce",
         [
             (who[0].upper() + who[1:] if who == "people" else who, entry)
-            for who, entry in _labelled(found)
+            for who, entry in _labelled(chapter)
         ],
         [
             ("Items", "count", "n"),
@@ -356,8 +356,8 @@ class PersonaSignal(Section):
     """
 
     def is_needed(self, report: ReportJson) -> bool:
-        found = report.get("individuality")
-        return SOURCE in report or (found is not None and bool(_labelled(found)))
+        entry = report.get("individuality")
+        return SOURCE in report or (entry is not None and bool(_labelled(entry)))
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return persona_signal(study)
@@ -367,8 +367,8 @@ class PersonaSignal(Section):
             return {}
         entries = [entry for _, entry in _labelled(report[SOURCE])]
         return {
-            HELPS: [claim_p(each["gain"]) for each in entries],
-            NOTHING: [each["gain"]["p_none"] for each in entries],
+            HELPS: [claim_p(side["gain"]) for side in entries],
+            NOTHING: [side["gain"]["p_none"] for side in entries],
         }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
@@ -406,11 +406,11 @@ class PersonaSignal(Section):
     def caveat(self, report: ReportJson) -> str:
         """What the persona is worth to the judge of the headline, and to people."""
         labelled = _labelled(report[SOURCE]) if SOURCE in report else []
-        shown = _first(report, labelled)
-        if shown is None:
+        first = _first(report, labelled)
+        if first is None:
             return ""
-        words, people = [_in_words(report, *shown)], report[SOURCE]["people"]
-        if people["gain"]["ci"] is not None and shown[0] != "people":
+        words, people = [_in_words(report, *first)], report[SOURCE]["people"]
+        if people["gain"]["ci"] is not None and first[0] != "people":
             words.append(_in_words(report, "people", people))
         return " ".join(map(str, words))
 
@@ -419,9 +419,9 @@ def _first(
     report: ReportJson, labelled: Sequence[tuple[str, ReportJson]]
 ) -> tuple[str, ReportJson] | None:
     """The judge of the headline, or else the first that has a worth."""
-    known = [(who, each) for who, each in labelled if each["gain"]["value"] is not None]
+    known = [(who, side) for who, side in labelled if side["gain"]["value"] is not None]
     run = report["headline"].get("run")
-    chosen = next((each for each in known if run is not None and each[1].get("run") == run), None)
+    chosen = next((side for side in known if run is not None and side[1].get("run") == run), None)
     return chosen or next(iter(known), None)
 
 
@@ -431,10 +431,12 @@ def _who(who: str) -> Name | Words:
 
 def _path_of(source: str, report: ReportJson, entry: ReportJson) -> str:
     """The place of a side's entry in report.json."""
-    found = report[source]
-    if entry is found["people"]:
+    chapter = report[source]
+    if entry is chapter["people"]:
         return f"{source}.people"
-    return f"{source}.judges.{next(n for n, each in enumerate(found['judges']) if each is entry)}"
+    return (
+        f"{source}.judges.{next(n for n, judge in enumerate(chapter['judges']) if judge is entry)}"
+    )
 
 
 def _in_words(report: ReportJson, who: str, entry: ReportJson) -> Text:

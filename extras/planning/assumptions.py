@@ -109,9 +109,9 @@ class Assumptions:
             "margin": study.equivalence_margin,
         }
         names = tuple(sorted(name for name in known if name in RANGES))
-        found = cls(**fields | known, chosen=names)
-        found.check()
-        return found
+        assumed = cls(**fields | known, chosen=names)
+        assumed.check()
+        return assumed
 
     def check(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -147,25 +147,25 @@ def request_forecast(*, study_id: int, assumed: Assumptions, user: User | None) 
     """Queue the forecast of a study, stopping one with other values."""
     # The lock makes two presses of the button queue one job.
     study = lock_study(study_id)
-    found, _ = PowerForecast.objects.get_or_create(
+    forecast, _ = PowerForecast.objects.get_or_create(
         study=study, defaults={"state": PowerForecast.State.DONE}
     )
-    if found.is_open and not found.is_stalled and found.assumptions == assumed.stored:
-        return found
-    PowerForecast.objects.filter(pk=found.pk).update(
+    if forecast.is_open and not forecast.is_stalled and forecast.assumptions == assumed.stored:
+        return forecast
+    PowerForecast.objects.filter(pk=forecast.pk).update(
         state=PowerForecast.State.QUEUED,
         message=WAITING,
         progress=0,
         # The worker of the earlier job has another number, so it cannot end this job.
-        attempts=found.attempts + 1 if found.is_open else 0,
+        attempts=forecast.attempts + 1 if forecast.is_open else 0,
         requested_by=user,
         assumptions=assumed.stored,
         heartbeat_at=clock.now(),
         finished_at=None,
     )
-    transaction.on_commit(lambda: queue(compute_forecast, found.pk))
-    found.refresh_from_db()
-    return found
+    transaction.on_commit(lambda: queue(compute_forecast, forecast.pk))
+    forecast.refresh_from_db()
+    return forecast
 
 
 def compute_queued(*, forecast_id: int) -> PowerForecast:

@@ -43,7 +43,7 @@ def forecast(
     designs = [assumed, *(_others(assumed) if what_if else ())]
     rates = rates_of(study)
     total = sum(one.items * one.answers for one in designs)
-    found, done = [], 0
+    simulated, done = [], 0
     for one in designs:
         share = one.items * one.answers / total
 
@@ -55,13 +55,13 @@ def forecast(
                 f"Simulating {one.items:,} items with {one.answers} answers each.",
             )
 
-        found.append(_design(study, one, codes, rates, step))
+        simulated.append(_design(study, one, codes, rates, step))
         done += share
     return {
         "assumptions": assumed.stored,
         "pilot": None if pilot is None else _stored(pilot),
-        "designs": found,
-        "warnings": warnings_of(assumed, found[0]),
+        "designs": simulated,
+        "warnings": warnings_of(assumed, simulated[0]),
         "simulated": study.is_simulated,
     }
 
@@ -73,38 +73,38 @@ def with_pilot(
     if not assumed.pilot:
         return None, assumed
     on_progress(0, f"Reading the pilot {assumed.pilot}.")
-    found = variance_components(
+    fitted = variance_components(
         pilot_answers(assumed.pilot), rng=np.random.default_rng(assumed.seed)
     )
-    if found is None:
+    if fitted is None:
         raise BadParameters(
             f"All answers of study “{assumed.pilot}” are right or all are wrong, so it allows no "
             "estimates. Choose another pilot."
         )
     estimated: dict[str, float | None] = {
-        "accuracy_people": found.accuracy,
-        "accuracy_judge": found.judge,
-        "overlap": found.components["overlap"].value,
+        "accuracy_people": fitted.accuracy,
+        "accuracy_judge": fitted.judge,
+        "overlap": fitted.components["overlap"].value,
     }
     for name in ("item", "annotator", "persona", "question"):
-        estimated[f"sd_{name}"] = found.components[name].value
+        estimated[f"sd_{name}"] = fitted.components[name].value
     taken = {
         name: round(value, 4)
         for name in OF_PILOT
         if name not in assumed.chosen and (value := estimated[name]) is not None
     }
-    made = replace(assumed, **taken)  # type: ignore[arg-type]
-    made.check()
-    return found, made
+    adjusted = replace(assumed, **taken)  # type: ignore[arg-type]
+    adjusted.check()
+    return fitted, adjusted
 
 
 def _others(assumed: Assumptions) -> list[Assumptions]:
-    found = []
+    others = []
     sizes = [round(assumed.items * size) for size in SIZES]
     for items in (*sizes, PEOPLE * assumed.per_annotator // assumed.answers):
-        found.append(replace(assumed, items=max(30, assumed.per_annotator, items)))
-    found += [replace(assumed, answers=k) for k in ANSWERS if k != assumed.answers]
-    distinct = {(one.items, one.answers): one for one in found}
+        others.append(replace(assumed, items=max(30, assumed.per_annotator, items)))
+    others += [replace(assumed, answers=k) for k in ANSWERS if k != assumed.answers]
+    distinct = {(one.items, one.answers): one for one in others}
     distinct.pop((assumed.items, assumed.answers), None)
     kept = []
     for one in distinct.values():
@@ -181,22 +181,22 @@ def _stored(pilot: VarianceComponents) -> dict[str, Any]:
 
 def warnings_of(assumed: Assumptions, design: dict[str, Any]) -> list[str]:
     """Warnings for the researcher before the launch."""
-    found = []
+    warnings = []
     if design["too_few"]:
         kinds = {"annotator": "people", "persona": "personas", "question": "questions"}
         few = " and ".join(kinds[name] for name in design["too_few"])
-        found.append(f"There are too few {few} to generalise to others like them.")
+        warnings.append(f"There are too few {few} to generalise to others like them.")
     if assumed.answers % 2 == 0:
-        found.append(
+        warnings.append(
             f"With {assumed.answers} answers per item, the majority is tied on some items, which "
             "then do not count. An odd number avoids ties."
         )
     if assumed.answers > 1 and assumed.per_annotator < ENOUGH_FOR_REPLACEMENT:
-        found.append(
+        warnings.append(
             f"The alternative annotator test has no power with {assumed.per_annotator} items for "
             f"each of {design['annotators']} people. With 30 items each, even a much better "
             "judge passed in none of 60 simulated studies. The test needs about nine people "
             "with 100 items each: then a judge that is 2 points better passes in 43 of 100 "
             "studies at ε = .1 and nearly always at ε = .2."
         )
-    return found
+    return warnings

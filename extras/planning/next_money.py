@@ -196,8 +196,8 @@ def _from_answers(
     share = readings.share
     # Items that people and the judge answered; the others say nothing about the difference.
     kept = np.intersect1d(np.unique(pilot.item), np.flatnonzero(~np.isnan(share)))
-    found = variance_components(pilot, n_draws=2, rng=np.random.default_rng(assumed.seed))
-    if found is None or kept.size < 2:
+    fitted = variance_components(pilot, n_draws=2, rng=np.random.default_rng(assumed.seed))
+    if fitted is None or kept.size < 2:
         return None
     place = np.full(share.size, -1)
     place[kept] = np.arange(kept.size)
@@ -234,7 +234,7 @@ def _from_answers(
         assumed.sd_question,
         assumed.overlap,
     )
-    missing = [name for name, one in found.components.items() if one.value is None]
+    missing = [name for name, one in fitted.components.items() if one.value is None]
     basis = (
         f"{int(rows.sum()):,} answers of {int(people.max()) + 1:,} people to {kept.size:,} items, "
         f"and {readings.name}: the effects of items, people, personas and questions are estimated "
@@ -244,8 +244,8 @@ def _from_answers(
         basis += f" Assumed, because they cannot be estimated: {', '.join(missing)}."
     return _Now(
         design,
-        found.accuracy,
-        found.effects(default),
+        fitted.accuracy,
+        fitted.effects(default),
         JudgeTruth(float(p.mean()), reading, together),
         width,
         basis,
@@ -292,15 +292,15 @@ def _offer(
         return row | {"reason": f"price of a person unknown: {prices.why_no_person}"}
     answers = max(1, round(now.design.item.size / now.design.n_items))
     per_person = assumed.per_annotator
-    each = prices.person
+    price = prices.person
     new_items = purchase != ANSWERS
     if new_items:
-        each += (prices.judgment or Decimal(0)) * per_person / answers
-    people = int(Decimal(str(amount)) / each)
+        price += (prices.judgment or Decimal(0)) * per_person / answers
+    people = int(Decimal(str(amount)) / price)
     fewest = answers if new_items else 1
     if people < fewest:
         needs = f"{fewest} people" if fewest > 1 else "1 person"
-        return row | {"reason": f"it takes at least {needs}, {_money(study, each * fewest)}"}
+        return row | {"reason": f"it takes at least {needs}, {_money(study, price * fewest)}"}
     if people * per_person > 200_000:
         return row | {"reason": "too many answers to simulate"}
     rng = np.random.default_rng(assumed.seed + 1)

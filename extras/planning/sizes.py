@@ -105,12 +105,12 @@ class SizeCurve:
     @property
     def heights(self) -> list[tuple[float, str]]:
         """Marks of the scale of points: where they stand, and their labels."""
-        each = 0.05 if self.top <= 0.2 else 0.1
-        steps = range(int(self.top / each + 1e-9) + 1)
+        step = 0.05 if self.top <= 0.2 else 0.1
+        steps = range(int(self.top / step + 1e-9) + 1)
         return [
             (
-                round(BOTTOM - n * each / self.top * (BOTTOM - TOP), 1),
-                f"±{n * each * 100:.0f}" if n else "0",
+                round(BOTTOM - n * step / self.top * (BOTTOM - TOP), 1),
+                f"±{n * step * 100:.0f}" if n else "0",
             )
             for n in steps
         ]
@@ -118,17 +118,17 @@ class SizeCurve:
     @property
     def widths(self) -> list[tuple[float, str]]:
         """Marks of the scale of items."""
-        shown = self.at_planned_answers
-        last = len(shown) - 1
+        sizes = self.at_planned_answers
+        last = len(sizes) - 1
         return [
             (self.place(size)[0], f"{size.items:,}")
-            for size in (shown[0], shown[last // 3], shown[2 * last // 3], shown[last])
+            for size in (sizes[0], sizes[last // 3], sizes[2 * last // 3], sizes[last])
         ]
 
     @property
     def ends(self) -> tuple[PricedSize, PricedSize]:
-        shown = self.at_planned_answers
-        return shown[0], shown[-1]
+        sizes = self.at_planned_answers
+        return sizes[0], sizes[-1]
 
     @property
     def table(self) -> dict[str, dict[str, Any]]:
@@ -141,10 +141,10 @@ class SizeCurve:
 
     def shown(self, size: PricedSize) -> dict[str, Any]:
         x, y = self.place(size)
-        each = "1 answer" if size.answers == 1 else f"{size.answers} answers"
+        answers = "1 answer" if size.answers == 1 else f"{size.answers} answers"
         return {
             "sentence": tag(size),
-            "crowd": f"{size.people:,} people, {each} for each item",
+            "crowd": f"{size.people:,} people, {answers} for each item",
             "accuracy": size.within,
             "agreement": "no second answer"
             if size.agreement is None
@@ -172,9 +172,9 @@ def design_effect(study: Study) -> float:
 
     As in the audit, items with an own answer count, or all while none has one.
     """
-    found = main_items(study)
-    labelled = found.filter(first_person__in=["r1", "r2"])
-    counted = labelled if labelled.exists() else found
+    items = main_items(study)
+    labelled = items.filter(first_person__in=["r1", "r2"])
+    counted = labelled if labelled.exists() else items
 
     def sizes(name: str) -> Counter[int]:
         rows = counted.exclude(**{name: ""}) if name == "question" else counted

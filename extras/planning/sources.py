@@ -100,26 +100,26 @@ def judge_dollars(study: Study, items: int, judges: int) -> Decimal | None:
 
     None if the study has no run yet, or none with a price.
     """
-    each = [
+    prices = [
         price for run in runs_to_compare(study) if (price := _dollars_per_item(run)) is not None
     ]
-    if not each:
+    if not prices:
         return None
-    return sum(each, Decimal(0)) / len(each) * items * judges
+    return sum(prices, Decimal(0)) / len(prices) * items * judges
 
 
 def _dollars_per_item(run: JudgeRun) -> Decimal | None:
     judge: Judge = run.judge
-    each = run.samples * (2 if run.orders == "both" else 1)
+    questions = run.samples * (2 if run.orders == "both" else 1)
     if usage := usage_of(run):
-        return usage.dollars(judge, each, by_batch=run.by_batch)
+        return usage.dollars(judge, questions, by_batch=run.by_batch)
     try:
-        found = estimate_run(run, RunSpec.of(run))
+        estimate = estimate_run(run, RunSpec.of(run))
     except (StudyError, JudgingError):
         return None
-    if found.dollars is None or not found.questions:
+    if estimate.dollars is None or not estimate.questions:
         return None
-    return found.dollars / found.questions * each
+    return estimate.dollars / estimate.questions * questions
 
 
 def pilot_answers(slug: str) -> "PilotAnswers":

@@ -109,10 +109,10 @@ class _WholeField(forms.FloatField):
     """A whole number with bounds like any number's."""
 
     def clean(self, value: Any) -> int | None:
-        found = super().clean(value)
-        if found is not None and found != int(found):
+        number = super().clean(value)
+        if number is not None and number != int(number):
             raise forms.ValidationError("Enter a whole number.")
-        return None if found is None else int(found)
+        return None if number is None else int(number)
 
 
 class ForecastForm(forms.Form):

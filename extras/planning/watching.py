@@ -130,28 +130,28 @@ def watched(study: Study) -> WatchNow | None:
     )
     if fixed is None:
         return None
-    found = kept(
+    answers = kept(
         "watched",
         study.pk,
         count=lambda: watched_answers(study, fixed.run),
         rows=lambda w: w.answers,
     )
     low = high = value = None
-    if found.observations:
+    if answers.observations:
         from extras.planning.stats.confidence_sequence import confidence_sequence
 
-        sequence = confidence_sequence(found.observations)
+        sequence = confidence_sequence(answers.observations)
         low, high = float(sequence.low[-1]), float(sequence.high[-1])
-        value = sum(found.observations) / len(found.observations)
-    left = _people_left(study, found)
+        value = sum(answers.observations) / len(answers.observations)
+    left = _people_left(study, answers)
     return WatchNow(
         comparison=fixed,
         state=state_of(low, high, fixed.margin),
         value=value,
         low=low,
         high=high,
-        annotators=len(found.observations),
-        answers=found.answers,
+        annotators=len(answers.observations),
+        answers=answers.answers,
         people_left=left,
         saved=_saved(study, left),
     )
@@ -248,12 +248,12 @@ def _judge_right(study: Study, run: JudgeRun) -> dict[int, int]:
         if _scores(study, truth):
             votes[item][choice] += 1
             truths[item] = truth
-    found = {}
+    right = {}
     for item, counts in votes.items():
         (first, most), *rest = counts.most_common(2)
         if not rest or rest[0][1] < most:
-            found[item] = int(first == truths[item])
-    return found
+            right[item] = int(first == truths[item])
+    return right
 
 
 def _scores(study: Study, truth: str) -> bool:

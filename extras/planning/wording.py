@@ -105,8 +105,8 @@ def _headline(design: DesignFacts) -> tuple[float, str, str]:
     expected = design["expected"]
     gap = expected if expected and abs(expected) >= _NEARLY_NONE else 0.05
     word = "better" if gap > 0 else "worse"
-    shown = next((one for one in design["outcomes"] if one["difference"] == gap), None)
-    return gap, word, "" if shown is None else _about(shown["chances"][word]["value"])
+    outcome = next((one for one in design["outcomes"] if one["difference"] == gap), None)
+    return gap, word, "" if outcome is None else _about(outcome["chances"][word]["value"])
 
 
 def size_words(items: int, answers: int) -> str:
@@ -118,10 +118,10 @@ def summary_of(design: DesignFacts) -> str:
     """The design in one line: what it can detect, and the power at one difference."""
     if design["too_few"]:
         return "Too few people, personas or questions for any conclusion"
-    found = design["detectable"]["value"]
+    detectable = design["detectable"]["value"]
     line = "Detects no difference in four studies of five"
-    if found is not None:
-        line = f"Detects {found * 100:.1f} points in four studies of five"
+    if detectable is not None:
+        line = f"Detects {detectable * 100:.1f} points in four studies of five"
     gap, word, often = _headline(design)
     if often:
         line += f"; finds a judge {abs(gap) * 100:.3g} points {word} in {often}"
@@ -130,12 +130,12 @@ def summary_of(design: DesignFacts) -> str:
 
 def detectable_words(design: DesignFacts) -> str:
     """The minimum detectable difference, with its Monte Carlo interval."""
-    found = design["detectable"]
-    if found["value"] is None:
+    detectable = design["detectable"]
+    if detectable["value"] is None:
         return "none"
-    low, high = found["low"], found["high"]
+    low, high = detectable["low"], detectable["high"]
     ends = f" ({low * 100:.1f}–{high * 100:.1f})" if low and high else ""
-    return f"{found['value'] * 100:.1f} points{ends}"
+    return f"{detectable['value'] * 100:.1f} points{ends}"
 
 
 def people_cost(cost: Mapping[str, Any]) -> str:
@@ -176,7 +176,7 @@ def cost_lines(design: DesignFacts) -> list[tuple[str, str]]:
 def what_ifs(result: Mapping[str, Any]) -> list[WhatIf]:
     """All designs of a forecast, smallest first."""
     planned = result["designs"][0]
-    found = [
+    designs = [
         WhatIf(
             items=one["items"],
             answers=one["answers"],
@@ -188,7 +188,7 @@ def what_ifs(result: Mapping[str, Any]) -> list[WhatIf]:
         )
         for one in result["designs"]
     ]
-    return sorted(found, key=lambda one: (one.items * one.answers, one.items))
+    return sorted(designs, key=lambda one: (one.items * one.answers, one.items))
 
 
 def assumed_lines(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -81,29 +81,29 @@ def history(study: Study) -> list[ConsentHistory]:
     }
     events = AnnotatorEvent.objects.filter(annotator__study=study, event=AGREED_AGAIN)
     again = list(events.values_list("detail__version", flat=True))
-    found, before = [], None
-    for each in ConsentVersion.objects.filter(study=study):
-        by = agreed.get(each.version)
-        found.append(
+    versions, before = [], None
+    for stored in ConsentVersion.objects.filter(study=study):
+        by = agreed.get(stored.version)
+        versions.append(
             ConsentHistory(
-                version=each.version,
+                version=stored.version,
                 people=by.people if by else 0,
-                again=again.count(each.version),
+                again=again.count(stored.version),
                 first=by.first if by else None,
                 last=by.last if by else None,
-                changes=() if before is None else tuple(changes(before, each)),
-                note=notes.get(each.version, ""),
+                changes=() if before is None else tuple(changes(before, stored)),
+                note=notes.get(stored.version, ""),
             )
         )
-        before = each
-    return found[::-1]
+        before = stored
+    return versions[::-1]
 
 
 def changes(
     before: ConsentVersion | ConsentText, after: ConsentVersion | ConsentText
 ) -> Iterator[TextChange]:
     """The changed lines of a text with its boxes, each with one line around it."""
-    old, new = ([*_lines(each.html), *_boxes(each)] for each in (before, after))
+    old, new = ([*_lines(version.html), *_boxes(version)] for version in (before, after))
     for line in list(difflib.unified_diff(old, new, n=1, lineterm=""))[2:]:
         if line.startswith("@@"):
             continue
@@ -173,11 +173,11 @@ def amend_consent(
         asked = under_way(study, besides=new.version)
         left = Annotator.objects.filter(study=study, state__in=later, is_imported=False)
         come_back = list(left.exclude(consent_version__in=("", new.version)))
-    for each in (*asked, *come_back):
-        own = with_own_pay(copy(study), each)
-        if promises_less(each, replace(new, terms={**new.terms, "reward": own.reward})):
+    for person in (*asked, *come_back):
+        own = with_own_pay(copy(study), person)
+        if promises_less(person, replace(new, terms={**new.terms, "reward": own.reward})):
             raise AmendmentError(
-                f"People under way were promised more than the text now says: {_pay(each)}, "
+                f"People under way were promised more than the text now says: {_pay(person)}, "
                 f"instead of {format_money(own.reward, study.currency)}. Restore the pay under "
                 "Settings, or do not ask them again: they keep what they agreed to."
             )
@@ -188,7 +188,7 @@ def amend_consent(
     study.content_hash = study_content_hash(study)
     study.save(update_fields=[*AMENDED_FIELDS, "version", "content_hash"])
     if asks_again:
-        ids = [each.pk for each in (*asked, *come_back)]
+        ids = [person.pk for person in (*asked, *come_back)]
         Annotator.objects.filter(pk__in=ids).update(consent_due=True)
     record(
         study,

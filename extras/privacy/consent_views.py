@@ -82,18 +82,18 @@ def consent_versions(request: HttpRequest, slug: str) -> HttpResponse:
     before, fault, preview = current_text(study), "", None
     form = AmendmentForm(request.POST if sending else None, instance=study)
     if sending and form.is_valid():
-        found = form.cleaned_data
+        entered = form.cleaned_data
         if request.POST.get("do") == "preview":
             preview = list(changes(before, current_text(form.instance)))
         else:
             try:
                 asked = amend_consent(
                     study_id=study.pk,
-                    fields={name: found[name] for name in AMENDED_FIELDS},
-                    note=found["note"],
-                    asks_again=found["asks_again"] == "yes",
+                    fields={name: entered[name] for name in AMENDED_FIELDS},
+                    note=entered["note"],
+                    asks_again=entered["asks_again"] == "yes",
                     user=cast(User, request.user),
-                    version=found["version"],
+                    version=entered["version"],
                 )
             except (AmendmentError, StaleVersion) as error:
                 fault = str(error)
@@ -111,7 +111,7 @@ def consent_versions(request: HttpRequest, slug: str) -> HttpResponse:
         "versions": versions,
         "is_amended": bool(versions) or stored.frozen_at is not None,
         "under_way": len(working := under_way(stored, besides="")),
-        "due": sum(each.consent_due for each in working),
+        "due": sum(person.consent_due for person in working),
         "may_edit": role_of(request.user, stored) != Membership.Role.VIEWER,
     }
     status = REFUSED if fault or (sending and form.errors) else 200

@@ -76,13 +76,15 @@ def search(studies: QuerySet[Study], words: Iterable[str]) -> Search:
         listed_as = [word, *(email_ids(word) if "@" in word else ())]
         for condition, by in _ways(word, listed_as):
             annotators = Annotator.objects.filter(condition, study__in=studies.values("pk"))
-            for each in annotators.select_related("study").distinct()[: _MOST_FOUND + 1]:
-                people.setdefault(each.pk, FoundPerson(each, by))
+            for annotator in annotators.select_related("study").distinct()[: _MOST_FOUND + 1]:
+                people.setdefault(annotator.pk, FoundPerson(annotator, by))
         for source in MORE:
             for study in studies:
                 names = source.find(study, word)
-                for each in Annotator.objects.filter(study=study, pseudonym__in=names):
-                    people.setdefault(each.pk, FoundPerson(each, "a name outside the study"))
+                for annotator in Annotator.objects.filter(study=study, pseudonym__in=names):
+                    people.setdefault(
+                        annotator.pk, FoundPerson(annotator, "a name outside the study")
+                    )
         listed = Invitation.objects.filter(study__in=studies.values("pk"), key__in=listed_as)
         invitations += [FoundInvitation(one.study, one.pk) for one in listed]
         codes = CompletionCode.objects.filter(study__in=studies.values("pk"), code=word.upper())

@@ -103,11 +103,11 @@ def _all(rows: QuerySet[Any]) -> list[Mapping[str, Any]]:
 
 def _answers(annotator: Annotator) -> list[Mapping[str, Any]]:
     rows = annotator.assignments.filter(annotation__isnull=False).order_by("position")
-    found: list[Mapping[str, Any]] = []
+    answers: list[Mapping[str, Any]] = []
     for seat in rows.select_related("item", "annotation"):
         item, answer = seat.item, seat.annotation
         texts = {side: getattr(item, side).get("text", "") for side in ("r1", "r2")}
-        found.append(
+        answers.append(
             {
                 "item": item.key,
                 "question": item.question,
@@ -118,15 +118,15 @@ def _answers(annotator: Annotator) -> list[Mapping[str, Any]]:
                 "answered": _text(answer.answered_at),
             }
         )
-    return found
+    return answers
 
 
-def _rows_of(model: type[Model], **found: object) -> Iterator[PersonalRows]:
-    """The rows that refer to the rows `found`, and those that refer to them, table by table."""
+def _rows_of(model: type[Model], **lookups: object) -> Iterator[PersonalRows]:
+    """The rows that refer to those of `lookups`, and those that refer to them, table by table."""
     for relation in model._meta.get_fields(include_hidden=True):
         if not isinstance(relation, ManyToOneRel) or relation.related_model in (model, None):
             continue
-        below = {f"{relation.field.name}__{way}": value for way, value in found.items()}
+        below = {f"{relation.field.name}__{way}": value for way, value in lookups.items()}
         table = relation.related_model
         rows = table._base_manager.filter(**below).select_related().order_by("pk")
         yield str(table._meta.verbose_name_plural).capitalize(), [_values(row) for row in rows]
@@ -155,8 +155,8 @@ def _item_of(row: Model) -> Item | None:
         value = getattr(row, column.name)
         if isinstance(value, Item):
             return value
-        if not isinstance(value, Annotator | Study | User) and (found := _item_of(value)):
-            return found
+        if not isinstance(value, Annotator | Study | User) and (item := _item_of(value)):
+            return item
     return None
 
 
@@ -190,7 +190,7 @@ def correct(
         value = demographics.get(question.key, "")
         if value and value not in dict(question.choices()) and value != now.get(question.key):
             raise RequestError(f"“{question.label}” has no answer “{value[:80]}”. Choose another.")
-        now = {key: each for key, each in now.items() if key != question.key}
+        now = {key: answer for key, answer in now.items() if key != question.key}
         now |= {question.key: value} if value else {}
     before = annotator.demographics
     changed = sorted(k for k in {*now, *before} if now.get(k) != before.get(k))
@@ -403,9 +403,9 @@ def _replace_in_texts(annotator: Annotator, words: set[str], new: str) -> None:
 def _replaced(value: Any, named: re.Pattern[str], new: str) -> Any:
     """The same structure with `new` in its texts."""
     if isinstance(value, dict):
-        return {key: _replaced(each, named, new) for key, each in value.items()}
+        return {key: _replaced(part, named, new) for key, part in value.items()}
     if isinstance(value, list):
-        return [_replaced(each, named, new) for each in value]
+        return [_replaced(part, named, new) for part in value]
     return named.sub(new, value) if isinstance(value, str) else value
 
 

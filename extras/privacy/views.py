@@ -60,20 +60,20 @@ def find(request: HttpRequest, slug: str) -> HttpResponse:
     """Find a person in every study that the user owns; the ids are in no address and no log."""
     role = _OWNER if request.method == "POST" else Membership.Role.EDITOR
     study = get_study(request.user, slug, role=role)
-    found, fault, text = None, "", request.POST.get("ids", "")
+    matches, fault, text = None, "", request.POST.get("ids", "")
     if request.method == "POST" and "invitation" in request.POST:
         return _off_the_list(request, slug)
     if request.method == "POST":
         try:
             file = request.FILES.get("file")
             words = words_of_file(File(str(file.name), file.read())) if file else words_of(text)
-            found = search(studies_for(request.user, role=_OWNER), words)
+            matches = search(studies_for(request.user, role=_OWNER), words)
         except RequestError as error:
             fault = str(error)
         else:
             fault = "" if any(words) else "Enter at least one id"
     is_owner = role_of(request.user, study) == _OWNER
-    context = {"study": study, "found": found, "fault": fault, "text": text, "is_owner": is_owner}
+    context = {"study": study, "found": matches, "fault": fault, "text": text, "is_owner": is_owner}
     status = REFUSED if fault else 200
     return render(request, "privacy/find.html", context, status=status)
 

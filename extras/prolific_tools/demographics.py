@@ -65,12 +65,12 @@ def filters_for(questions: Sequence[DemographicQuestion], live: Iterable[Filter]
     known = list(live)
     wanted = []
     for question in questions:
-        found = filter_of(question)
-        if found is None and not _usual_column(question):
+        filter_id = filter_of(question)
+        if filter_id is None and not _usual_column(question):
             names = _names(question)
-            found = next((f.id for f in known if {_fold(f.title), _fold(f.id)} & names), None)
-        if found and found not in wanted:
-            wanted.append(found)
+            filter_id = next((f.id for f in known if {_fold(f.title), _fold(f.id)} & names), None)
+        if filter_id and filter_id not in wanted:
+            wanted.append(filter_id)
     return wanted
 
 
@@ -169,8 +169,8 @@ def fetch(*, study_id: int) -> int:
 
 def _stated(submission: ProlificSubmission) -> dict[str, str]:
     """What Prolific says about the person; empty if it was not read."""
-    found = getattr(submission, "stated_demographics", None)
-    return found.answers if found else {}
+    kept = getattr(submission, "stated_demographics", None)
+    return kept.answers if kept else {}
 
 
 @transaction.atomic

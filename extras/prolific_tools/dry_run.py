@@ -100,8 +100,8 @@ def _devices(value: Any) -> Any:
 
 def _config(value: Any) -> Any:
     """How often participants may take part; omitted fields have the platform's default."""
-    given = {name: one for name, one in (value or {}).items() if one not in (None, [])}
-    return {"max_submissions_per_participant": 1, "max_concurrent_submissions": -1} | given
+    stated = {name: one for name, one in (value or {}).items() if one not in (None, [])}
+    return {"max_submissions_per_participant": 1, "max_concurrent_submissions": -1} | stated
 
 
 _MEANINGS: dict[str, Callable[[Any], Any]] = {
@@ -132,8 +132,8 @@ class ApiRequest:
     def of(cls, method: str, path: str, options: Mapping[str, Any]) -> "ApiRequest":
         """From the options of the request: `params` and `json`."""
         query, body = urlencode(options.get("params") or {}), options.get("json")
-        shown = "" if body is None else json.dumps(body, ensure_ascii=False, indent=1)
-        return cls(method, f"{path}?{query}" if query else path, shown)
+        sent = "" if body is None else json.dumps(body, ensure_ascii=False, indent=1)
+        return cls(method, f"{path}?{query}" if query else path, sent)
 
 
 @dataclass(frozen=True)
@@ -202,16 +202,16 @@ def _bodies(
     """The requests of a launch, under dry-run names."""
     plan = LaunchPlan.of(recruitment.plan)
     drafts = resolve_drafts(study, plan, client, workspace.id, group_id=group_id)
-    if problems := list(dict.fromkeys(p for _, _, found in drafts for p in found.problems)):
+    if problems := list(dict.fromkeys(p for _, _, resolved in drafts for p in resolved.problems)):
         raise LaunchRefused(problems)
-    for number, (label, places, found) in enumerate(drafts, start=1):
+    for number, (label, places, resolved) in enumerate(drafts, start=1):
         body = payload(
             study,
             plan,
             name=f"{_name(study.pk)}-{number}",
             places=places,
-            filters=found.filters,
-            filter_set=found.filter_set,
+            filters=resolved.filters,
+            filter_set=resolved.filter_set,
             group_id=group_id,
             project=workspace.project,
         )
@@ -219,9 +219,9 @@ def _bodies(
 
 
 def _try(client: ProlificClient, label: str, body: Mapping[str, Any]) -> Tried:
-    made = create(client, dict(body), is_new=True)
-    read = client.study(made.id)
-    cost = client.cost(made.id).total
+    draft = create(client, dict(body), is_new=True)
+    read = client.study(draft.id)
+    cost = client.cost(draft.id).total
     same, differences, unseen = compare(body, read.payload)
     return Tried(label, same, differences, unseen, cost, read.payload.get("is_ready_to_publish"))
 
@@ -250,8 +250,8 @@ def _cleaned_up(
     is_there = recruitment.workspace.get("id") == dry_run.workspace.id
     kept = recruitment.group_id if is_there else ""
     try:
-        made = is_apart and not kept and _find_group(client, study, dry_run.workspace, make=True)
-        yield kept or made or ""
+        group = is_apart and not kept and _find_group(client, study, dry_run.workspace, make=True)
+        yield kept or group or ""
     except ProlificError as error:
         _clean(client, study, dry_run, with_group=is_apart and not kept)
         if dry_run.left_behind:
@@ -281,8 +281,8 @@ def _find_group(client: ProlificClient, study: Study, workspace: Workspace, *, m
     try:
         return client.create_group(name, workspace=workspace.id)
     except OutcomeUnknown:
-        if made := client.groups(workspace=workspace.id).get(name):
-            return made
+        if group := client.groups(workspace=workspace.id).get(name):
+            return group
         raise
 
 

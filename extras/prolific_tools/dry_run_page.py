@@ -18,15 +18,15 @@ from studies.money import format_money
 @editor_page
 def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
     """A dry run: create drafts, read them back, compare them and delete them."""
-    found: list[DryRun] = []
+    runs: list[DryRun] = []
     done = attempt(
         request,
-        lambda: found.append(dry_run(study_id=study.pk, user=user_of(request))),
+        lambda: runs.append(dry_run(study_id=study.pk, user=user_of(request))),
         lambda _: "Dry run finished. Nothing was published.",
     )
     if not done:
         return redirect("people:prolific-launch", study.slug)
-    return show(request, study, "dry_run", {"found": found[0], "cost": _cost(found[0])})
+    return show(request, study, "dry_run", {"found": runs[0], "cost": _cost(runs[0])})
 
 
 def _cost(dry_run: DryRun) -> str:
@@ -35,11 +35,11 @@ def _cost(dry_run: DryRun) -> str:
 
 def _lines(study: Study) -> Iterator[str]:
     """What the command prints. Raises `CommandError` if a field differs or a draft is left."""
-    found = dry_run(study_id=study.pk)
-    yield f"Dry run in {found.workspace}."
-    for one in found.requests:
+    run = dry_run(study_id=study.pk)
+    yield f"Dry run in {run.workspace}."
+    for one in run.requests:
         yield f"{one.method} {one.path}"
-    for draft in found.drafts:
+    for draft in run.drafts:
         name = f"{draft.label}: " if draft.label else ""
         yield f"{name}{len(draft.same)} fields match."
         for field in draft.differences:
@@ -48,12 +48,12 @@ def _lines(study: Study) -> Iterator[str]:
             yield f"{name}not returned by Prolific: {', '.join(draft.unseen)}."
         if draft.is_ready is False:
             yield f"{name}Prolific says that it is not ready to publish."
-    yield f"Publishing would cost {_cost(found)}."
-    if found.left_behind:
-        left = ", ".join(found.left_behind)
+    yield f"Publishing would cost {_cost(run)}."
+    if run.left_behind:
+        left = ", ".join(run.left_behind)
         raise CommandError(f"Still on Prolific: {left}. The next dry run deletes them.")
     yield "All drafts of the dry run were deleted. Nothing was published."
-    if not found.is_clean:
+    if not run.is_clean:
         raise CommandError("Prolific stored some fields differently. See the differences above.")
 
 

@@ -75,10 +75,10 @@ def _changed(plan: LaunchPlan, sent: QueryDict, known: FilterList) -> tuple[Laun
             del kept[int(number)]
         return dataclasses.replace(plan, filters=tuple(kept)), ""
     live = {one.id: one for one in known.filters}
-    found = live.get(sent.get("filter", ""))
-    if found is None:
+    chosen = live.get(sent.get("filter", ""))
+    if chosen is None:
         return plan, "Prolific has no such filter. Search for it again."
-    one, problem = _read(found, sent)
+    one, problem = _read(chosen, sent)
     problem = problem or " ".join(resolve([WantedFilter.of(one)], known.filters).problems)
     if not problem and len(kept) >= _MOST:
         problem = f"A launch plan has at most {_MOST} filters. Remove one first."
@@ -98,26 +98,26 @@ def _changed(plan: LaunchPlan, sent: QueryDict, known: FilterList) -> tuple[Laun
     return dataclasses.replace(plan, filters=tuple(kept)), ""
 
 
-def _read(found: Filter, sent: QueryDict) -> tuple[Mapping[str, Any], str]:
+def _read(chosen: Filter, sent: QueryDict) -> tuple[Mapping[str, Any], str]:
     """A filter as it is stored, from the fields of its form."""
-    if found.is_range:
+    if chosen.is_range:
         bounds = {name: sent.get(name, "").strip() for name in ("low", "high")}
         if not any(bounds.values()):
-            return {}, f"{found.title}: enter the lowest or the highest value, or both."
-        return {"filter": found.id, **{name: text for name, text in bounds.items() if text}}, ""
+            return {}, f"{chosen.title}: enter the lowest or the highest value, or both."
+        return {"filter": chosen.id, **{name: text for name, text in bounds.items() if text}}, ""
     labels = [*sent.getlist("choice"), *sent.get("ids", "").replace(",", " ").split()]
     labels = list(dict.fromkeys(label for label in labels if label))
     if not labels:
-        return {}, f"{found.title}: choose at least one."
+        return {}, f"{chosen.title}: choose at least one."
     if len(labels) > _MOST_VALUES:
-        return {}, f"{found.title}: at most {_MOST_VALUES:,} ids. Use a participant group instead."
-    return {"filter": found.id, "labels": labels}, ""
+        return {}, f"{chosen.title}: at most {_MOST_VALUES:,} ids. Use a participant group instead."
+    return {"filter": chosen.id, "labels": labels}, ""
 
 
 def _found(filters: Sequence[Filter], words: str) -> list[Filter]:
     """Filters with all of the words in title, question or choices, sorted by title."""
     wanted = words.casefold().split()
-    found = [
+    matches = [
         one
         for one in filters
         if wanted
@@ -127,7 +127,7 @@ def _found(filters: Sequence[Filter], words: str) -> list[Filter]:
             for word in wanted
         )
     ]
-    return sorted(found, key=lambda one: one.title.casefold())[:_MOST_FOUND]
+    return sorted(matches, key=lambda one: one.title.casefold())[:_MOST_FOUND]
 
 
 LINK = ProlificPart("filters", "plan", "annotation/prolific/filters_link.html")

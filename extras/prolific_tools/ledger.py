@@ -257,14 +257,14 @@ def _compare_by_currency(
     """The comparison for each currency, because amounts in different currencies are never added."""
     named = sorted({row.paid_in for row in rows} | {one.currency for one in rewards})
     for money in named:
-        found = _compare(
+        lines = _compare(
             money,
             [row for row in rows if row.paid_in == money],
             [one for one in reservations if one.prolific_study.paid_in == money],
             [one for one in rewards if one.currency == money],
             [one for one in payments if one.prolific_study.paid_in == money],
         )
-        for line in found:
+        for line in lines:
             yield line if len(named) == 1 else replace(line, name=f"{line.name} ({money})")
 
 
@@ -331,8 +331,8 @@ def _sum_on_prolific(rows: Sequence[ProlificStudy], name: str) -> Costs | None:
     """Prolific's figures over all rows; None if one row was never read."""
     if not all(hasattr(row, "costs") for row in rows):
         return None
-    found = [_costs(getattr(row.costs, name)) for row in rows]
-    return Costs(_add(one.rewards for one in found), _add(one.bonuses for one in found))
+    costs = [_costs(getattr(row.costs, name)) for row in rows]
+    return Costs(_add(one.rewards for one in costs), _add(one.bonuses for one in costs))
 
 
 def _costs(stored: dict[str, Any]) -> Costs:

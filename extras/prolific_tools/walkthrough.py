@@ -46,8 +46,8 @@ def start_walk(*, study_id: int, email: str = "", user: User | None = None) -> s
         try:
             if email:
                 client.ask("POST", "researchers/participants/", json={"email": email})
-            made = client.ask("POST", f"studies/{draft.prolific_id}/test-study")
-            test, address = shaped(lambda: (str(made["study_id"]), str(made["study_url"])))
+            reply = client.ask("POST", f"studies/{draft.prolific_id}/test-study")
+            test, address = shaped(lambda: (str(reply["study_id"]), str(reply["study_url"])))
         except (NotFound, ProlificRejected) as error:
             detail = f" Prolific says: {error.detail}" if error.detail else ""
             raise NotAllowed(f"{_NEEDS}{detail}") from error

@@ -56,8 +56,8 @@ def put_dataset(
 def _open_dataset(server: ArchiveConnection, repo: str) -> None:
     owner, _, name = repo.partition("/")
     body = {"type": "dataset", "organization": owner, "name": name, "private": True}
-    made = server.ask("POST", "/api/repos/create", body=body, expected=(200, 201, 409))
-    if made.status_code != 409:
+    reply = server.ask("POST", "/api/repos/create", body=body, expected=(200, 201, 409))
+    if reply.status_code != 409:
         return
     if not server.ask("GET", f"/api/datasets/{quote(repo)}").json()["private"]:
         raise PublicationRefused(
@@ -68,20 +68,20 @@ def _open_dataset(server: ArchiveConnection, repo: str) -> None:
 
 def _listed_at_hub(server: ArchiveConnection, repo: str) -> dict[str, str]:
     """The files of the data set, each with the hash that the hub uses."""
-    found: dict[str, str] = {}
+    listed: dict[str, str] = {}
     address: str | None = f"/api/datasets/{quote(repo)}/tree/main?recursive=true"
     while address:
         page = server.ask("GET", address)
         for file in page.json():
             if file["type"] == "file":
-                found[file["path"]] = file.get("lfs", file)["oid"]
+                listed[file["path"]] = file.get("lfs", file)["oid"]
         address = page.links.get("next", {}).get("url")
-    return found
+    return listed
 
 
 def _large(server: ArchiveConnection, repo: str, files: Sequence[Leaving]) -> set[str]:
     """The names of the files that the hub wants outside the commit."""
-    found = set()
+    large = set()
     for some in _batches(files):
         asked = [
             {"path": file.name, "size": file.size, "sample": _encoded(file, _SAMPLE)}
@@ -90,8 +90,8 @@ def _large(server: ArchiveConnection, repo: str, files: Sequence[Leaving]) -> se
         answer = server.ask(
             "POST", f"/api/datasets/{quote(repo)}/preupload/main", body={"files": asked}
         )
-        found |= {file["path"] for file in answer.json()["files"] if file["uploadMode"] == "lfs"}
-    return found
+        large |= {file["path"] for file in answer.json()["files"] if file["uploadMode"] == "lfs"}
+    return large
 
 
 def _batches(things: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -211,10 +211,10 @@ def _open_project(server: ArchiveConnection, known: str) -> Any:
     """The project of an earlier try, unless it has been deleted or made public."""
     if not known:
         return None
-    found = server.ask("GET", f"/v2/nodes/{quote(known)}/", expected=(200, 404, 410))
-    if found.status_code != 200 or found.json()["data"]["attributes"]["public"]:
+    reply = server.ask("GET", f"/v2/nodes/{quote(known)}/", expected=(200, 404, 410))
+    if reply.status_code != 200 or reply.json()["data"]["attributes"]["public"]:
         return None
-    return found.json()["data"]
+    return reply.json()["data"]
 
 
 def _create(server: ArchiveConnection, title: str, description: str) -> Any:
@@ -237,12 +237,12 @@ def _listed_at_osf(server: ArchiveConnection, storage: Any) -> list[Any]:
 
 
 def _pages(server: ArchiveConnection, address: str | None) -> list[Any]:
-    found: list[Any] = []
+    entries: list[Any] = []
     while address:
         page = server.ask("GET", address).json()
-        found += page["data"]
+        entries += page["data"]
         address = page["links"].get("next")
-    return found
+    return entries
 
 
 def _sha256(file: Any) -> str:
@@ -298,10 +298,10 @@ def _open_draft(server: ArchiveConnection, known: str) -> Any:
     """The draft of an earlier try, unless it has been deleted or published."""
     if not known:
         return None
-    found = server.ask("GET", f"{_DRAFTS}/{quote(known)}", expected=(200, 404, 410))
-    if found.status_code != 200 or found.json().get("submitted"):
+    reply = server.ask("GET", f"{_DRAFTS}/{quote(known)}", expected=(200, 404, 410))
+    if reply.status_code != 200 or reply.json().get("submitted"):
         return None
-    return found.json()
+    return reply.json()
 
 
 def _upload_to_zenodo(server: ArchiveConnection, bucket: str, file: Leaving) -> None:
@@ -324,7 +324,7 @@ def metadata_of(
     """Metadata for Zenodo; each line of the plain text `description` becomes a paragraph."""
     from django.utils.html import escape
 
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "title": title,
         "upload_type": "dataset",
         "description": "".join(f"<p>{escape(line)}</p>" for line in description.splitlines()),
@@ -332,4 +332,4 @@ def metadata_of(
         "keywords": list(keywords),
         "access_right": "open",
     }
-    return found | ({"license": licence.lower()} if licence else {})
+    return described | ({"license": licence.lower()} if licence else {})

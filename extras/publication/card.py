@@ -226,30 +226,30 @@ def _people(described: DataDescription) -> str:
 
 def _agreed(described: DataDescription) -> str:
     """Each text that people agreed to, with its checkboxes and dates."""
-    found = []
-    for each in described.collection.agreed:
-        if each.version:
-            found.append(
-                f"**Version {each.version[:12]}**, days of consent (UTC): {each.days}; people: "
-                f"{each.people}. {promise(each.terms)}".rstrip()
+    paragraphs = []
+    for form in described.collection.agreed:
+        if form.version:
+            paragraphs.append(
+                f"**Version {form.version[:12]}**, days of consent (UTC): {form.days}; people: "
+                f"{form.people}. {promise(form.terms)}".rstrip()
             )
-        if each.text and described.is_blind:
-            found.append(
+        if form.text and described.is_blind:
+            paragraphs.append(
                 "The text says who runs the study, so it is left out for blind review. The bundle "
                 "with names has it under the same version."
             )
-        elif each.text:
-            boxes = "\n".join(f"- [ ] {box}" for box in each.boxes)
-            found.append(_quoted("\n".join(filter(None, (each.text, boxes)))))
+        elif form.text:
+            boxes = "\n".join(f"- [ ] {box}" for box in form.boxes)
+            paragraphs.append(_quoted("\n".join(filter(None, (form.text, boxes)))))
         else:
-            found.append("Only the hash of this text was stored.")
-    return "\n\n".join(found)
+            paragraphs.append("Only the hash of this text was stored.")
+    return "\n\n".join(paragraphs)
 
 
 def _standings(described: DataDescription) -> str:
-    given = described.collection.standings
-    withdrawn = given.get("withdrawn", 0)
-    parts = [f"{count:,} {name}" for name, count in given.items() if name != "withdrawn"]
+    standings = described.collection.standings
+    withdrawn = standings.get("withdrawn", 0)
+    parts = [f"{count:,} {name}" for name, count in standings.items() if name != "withdrawn"]
     sentence = f"Answers by standing: {', '.join(parts)}." if parts else "There are no answers yet."
     if withdrawn:
         sentence += f" Withdrawn, and not in this data set: {withdrawn:,}."

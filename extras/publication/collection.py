@@ -201,7 +201,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
     runs = list(asked_runs.order_by("judge__name", "setting", "features", "key"))
     conditions, tasks = conditions_of(runs), tasks_of(study)
     for run in runs:
-        found = counts[run.pk]
+        count = counts[run.pk]
         versions = _versions_in_words(conditions[run.pk].reported)
         yield RunFacts(
             judge=run.judge.name,
@@ -217,10 +217,10 @@ def _runs(study: Study) -> Iterator[RunFacts]:
             top_p=run.parameters.get("top_p"),
             prompt_language="" if run.is_imported else run.prompt_language,
             words_kept=run.is_imported or not run.prompt_hash or bool(stored_words(run, tasks)),
-            days=_between(found["first"], found["last"]),
-            judgments=found["judgments"],
-            replies=found["replies"] or 0,
-            failed={state: found[state] for state in failed if found[state]},
+            days=_between(count["first"], count["last"]),
+            judgments=count["judgments"],
+            replies=count["replies"] or 0,
+            failed={state: count[state] for state in failed if count[state]},
             drift=tuple(versions),
         )
 

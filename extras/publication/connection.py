@@ -82,7 +82,7 @@ class ArchiveConnection:
             sent["Authorization"] = f"Bearer {self._token}"
         asked = f"{method} {urlsplit(url).hostname}{urlsplit(url).path}"
         try:
-            found = self._session.request(
+            reply = self._session.request(
                 method,
                 url,
                 data=data,
@@ -96,12 +96,12 @@ class ArchiveConnection:
                 f"{asked} was not answered. Run the same command again: "
                 "it sends only what is missing."
             ) from None
-        if found.status_code not in expected:
+        if reply.status_code not in expected:
             raise PublicationFailed(
-                f"{asked} was answered with {found.status_code}: {_words(found.text)}"
-                f"{_remedy(found.status_code)}"
+                f"{asked} was answered with {reply.status_code}: {_words(reply.text)}"
+                f"{_remedy(reply.status_code)}"
             )
-        return found
+        return reply
 
     def _check_host(self, url: str) -> None:
         """Keep the token from foreign addresses that a server names."""
@@ -181,8 +181,8 @@ def packed(folder: Path, name: str) -> tuple[Leaving, ...]:
                 with path.open("rb") as source, bundle.open(entry, "w") as target:
                     for block in iter(lambda: source.read(_BLOCK), b""):
                         target.write(block)
-    shown = (leaving(folder / each, each) for each in _SHOWN if (folder / each).exists())
-    return (*shown, leaving(archive, archive.name))
+    pages = (leaving(folder / page, page) for page in _SHOWN if (folder / page).exists())
+    return (*pages, leaving(archive, archive.name))
 
 
 @contextmanager

@@ -188,7 +188,7 @@ def _record_set(part: DescribedPart) -> dict[str, Any]:
         if nested
         else [_field(part, column, kind) for column in part.columns if _readable(column, kind)]
     )
-    found: dict[str, Any] = {
+    record_set: dict[str, Any] = {
         "@type": "cr:RecordSet",
         "@id": part.name,
         "name": part.name,
@@ -196,8 +196,8 @@ def _record_set(part: DescribedPart) -> dict[str, Any]:
         "field": fields,
     }
     if key := _KEYS.get(part.name):
-        found["key"] = {"@id": f"{part.name}/{key}"}
-    return found
+        record_set["key"] = {"@id": f"{part.name}/{key}"}
+    return record_set
 
 
 def _readable(column: Column, kind: str) -> bool:
@@ -209,7 +209,7 @@ def _field(part: DescribedPart, column: Column, kind: str) -> dict[str, Any]:
     types = [_TYPES[column.kind]]
     if column.label:
         types.append("cr:Label")
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"{part.name}/{column.name}",
         "name": column.name,
@@ -222,8 +222,8 @@ def _field(part: DescribedPart, column: Column, kind: str) -> dict[str, Any]:
     }
     if column.name in _REFERENCES:
         table, field = _REFERENCES[column.name]
-        found["references"] = {"field": {"@id": f"{table}/{field}"}}
-    return found
+        described["references"] = {"field": {"@id": f"{table}/{field}"}}
+    return described
 
 
 def _item_fields(part: DescribedPart) -> list[dict[str, Any]]:

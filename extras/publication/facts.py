@@ -104,7 +104,7 @@ def collection(described: DataDescription) -> str:
     days = described.collection.days or "not known"
     if from_files(described):
         return f"Recruiting: {platform(described)}. Days of the answers (UTC): {days}."
-    promises = dict.fromkeys(promise(each.terms) for each in described.collection.agreed)
+    promises = dict.fromkeys(promise(version.terms) for version in described.collection.agreed)
     if "" in promises:  # only the hash of a text was stored
         promises[_TODAY + _pay(study.reward, study.currency, study.minutes) + "."] = None
     return " ".join(
@@ -133,7 +133,7 @@ def promise(terms: Mapping[str, Any]) -> str:
 
 
 def _pay(reward: int, currency: str, minutes: int) -> str:
-    paid, hourly = (format_money(each, currency) for each in (reward, reward * 60 / minutes))
+    paid, hourly = (format_money(amount, currency) for amount in (reward, reward * 60 / minutes))
     return f"{minutes} minutes and {paid} ({hourly} an hour)"
 
 
@@ -168,8 +168,8 @@ def _asked_models(described: DataDescription) -> str:
 
 def from_files(described: DataDescription) -> bool:
     """Whether all of people's answers came from files."""
-    found = described.collection
-    return bool(found.standings) and not found.has_participants
+    collected = described.collection
+    return bool(collected.standings) and not collected.has_participants
 
 
 def has_certainty(described: DataDescription) -> bool:
@@ -226,7 +226,7 @@ def privacy(described: DataDescription) -> str:
 def limits(described: DataDescription) -> list[str]:
     """The limits of the data; the study's report states the precision of its numbers."""
     study = described.study
-    found = [
+    sentences = [
         STEREOTYPES,
         opt_in(is_paid=study.reward > 0),
         language_limit(
@@ -238,16 +238,16 @@ def limits(described: DataDescription) -> list[str]:
     ]
     if has_certainty(described):
         threshold = Quantity("level", None, study.certainty_threshold)
-        found.append(str(certainty_limit(threshold)))
+        sentences.append(str(certainty_limit(threshold)))
     if study.is_simulated:
-        found.insert(0, "The answers are simulated and show nothing about people.")
+        sentences.insert(0, "The answers are simulated and show nothing about people.")
     unknown = [name for name, score in described.scores.items() if not score.scored]
     if unknown:
-        found.append("Own answers are missing, so no answer here can be scored.")
+        sentences.append("Own answers are missing, so no answer here can be scored.")
     small = [name for name, score in described.scores.items() if 0 < score.scored < 30]
     if small:
-        found.append("Fewer than 30 items can be scored, so shares of right answers are rough.")
-    return found
+        sentences.append("Fewer than 30 items can be scored, so shares of right answers are rough.")
+    return sentences
 
 
 _NOT_STATED = "not stated; ask the owners of the study before you pass it on"
@@ -255,8 +255,8 @@ _NOT_STATED = "not stated; ask the owners of the study before you pass it on"
 
 def licence_urls(study: Study, licence: str) -> list[str]:
     """The addresses of the licences of answers and items, if known."""
-    found = [LICENCES.get(licence, ""), study.source.get("licence_url") or ""]
-    return [url for url in dict.fromkeys(found) if url]
+    urls = [LICENCES.get(licence, ""), study.source.get("licence_url") or ""]
+    return [url for url in dict.fromkeys(urls) if url]
 
 
 def licence_text(study: Study, licence: str) -> str:

@@ -59,7 +59,7 @@ class Wish:
     @property
     def document(self) -> StudyDocument | None:
         """What to send in place of a bundle."""
-        return next((each for each in DOCUMENTS if each.name == self.what), None)
+        return next((document for document in DOCUMENTS if document.name == self.what), None)
 
     @property
     def address(self) -> str:
@@ -144,8 +144,8 @@ def publish(
     A second call continues an earlier one. Raises `PublicationRefused` before anything is sent, and
     `PublicationFailed` later.
     """
-    if found := obstacles(wish):
-        raise PublicationRefused(" ".join(found))
+    if reasons := obstacles(wish):
+        raise PublicationRefused(" ".join(reasons))
     domain = archives.OSF_DOMAIN if wish.address == archives.OSF_SERVER else ""
     server = ArchiveConnection(wish.address, _token(wish.to), domain=domain)
     send = {"hub": _to_hub, "osf": _to_osf, "zenodo": _to_zenodo}[wish.to]
@@ -157,7 +157,7 @@ def publish(
 
 def _copies(person: PersonIn) -> Iterator[HeldCopy]:
     """The drafts that may contain a person's answers; archives keep published versions for good."""
-    without = [each.name for each in DOCUMENTS if not each.follows_answers]
+    without = [document.name for document in DOCUMENTS if not document.follows_answers]
     for entry in person.study.log.filter(event=_DONE).exclude(detail__what__in=without):
         if person.may_be_in(entry.created_at):
             yield HeldCopy(

@@ -40,9 +40,9 @@ def flags_table(report: ReportJson) -> Table:
 
 
 def sets_table(report: ReportJson) -> Table:
-    found = report["remarks"]["either"]
-    judges = found["judges"]
-    rows = [("People", found["people"])]
+    either = report["remarks"]["either"]
+    judges = either["judges"]
+    rows = [("People", either["people"])]
     rows += [(run_name(judge, judges), judge) for judge in judges]
     return table_of_entries(
         "remarks_either",
@@ -122,29 +122,29 @@ class RemarksSection(Section):
         return remarks(study)
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
-        found, claims = report.get("remarks", {}), {}
-        if "either" in found:
-            claims[WRONG] = [claim_p(found["either"]["people"]["when_wrong"], "p")]
-        if "others" in found:
-            people = found["others"]["people"]
+        entry, claims = report.get("remarks", {}), {}
+        if "either" in entry:
+            claims[WRONG] = [claim_p(entry["either"]["people"]["when_wrong"], "p")]
+        if "others" in entry:
+            people = entry["others"]["people"]
             for kind, key in ((GUESSES, "above"), (POPULAR, "popular")):
                 claims[kind] = [claim_p(people[key], "p")]
-            claims[JUDGED] = [claim_p(each["above"]) for each in found["others"]["judges"]]
+            claims[JUDGED] = [claim_p(judge["above"]) for judge in entry["others"]["judges"]]
         return claims
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
-        found = report.get("remarks", {})
-        if found.get("flags", {}).get("most"):
+        entry = report.get("remarks", {})
+        if entry.get("flags", {}).get("most"):
             yield flags_table(report)
-        if "either" in found:
+        if "either" in entry:
             yield sets_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        found = report.get("remarks", {})
+        entry = report.get("remarks", {})
         for words in (
-            *(_of_flags(report) if "flags" in found else ()),
-            *(_of_either(report, found["either"]["people"]) if "either" in found else ()),
-            *(_of_others(report, found["others"]) if "others" in found else ()),
+            *(_of_flags(report) if "flags" in entry else ()),
+            *(_of_either(report, entry["either"]["people"]) if "either" in entry else ()),
+            *(_of_others(report, entry["others"]) if "others" in entry else ()),
         ):
             yield Sentence("finding", words)
 
@@ -154,17 +154,17 @@ def _answers(report: ReportJson, rule: str, n: int, path: str) -> Population:
 
 
 def _of_flags(report: ReportJson) -> Iterator[Text]:
-    found, path = report["remarks"]["flags"], "remarks.flags"
+    flags, path = report["remarks"]["flags"], "remarks.flags"
     answers = Population("answer", n=report["remarks"]["answers"], path="remarks.answers")
-    if not found["items"]:
+    if not flags["items"]:
         yield say("Nobody flagged an item in {answers}.", answers=answers)
         return
-    flagged = Population("item", n=found["items"], path=f"{path}.items")
+    flagged = Population("item", n=flags["items"], path=f"{path}.items")
     yield say(
         "{n} of {n.of} flag an item: {items}, {two} of these by at least two people.",
-        n=Quantity("count", answers, found["answers"], f"{path}.answers"),
+        n=Quantity("count", answers, flags["answers"], f"{path}.answers"),
         items=flagged,
-        two=Quantity("count", flagged, found["by_two"], f"{path}.by_two"),
+        two=Quantity("count", flagged, flags["by_two"], f"{path}.by_two"),
     )
 
 
@@ -225,10 +225,10 @@ def _of_others(report: ReportJson, others: ReportJson) -> Iterator[Text]:
             for name in ("popular", "majority")
         }
         yield test.sentence(above, below, whether=whether, number=form, **sides)
-    for place, each in enumerate(others["judges"]):
-        at, name = f"remarks.others.judges.{place}", Name(run_name(each, others["judges"]))
-        of = items(report, "with a guess and answers of people", each["n"], f"{at}.n")
-        yield ReportedTest.at(report, JUDGED, each["above"], f"{at}.above", of).sentence(
+    for place, judge in enumerate(others["judges"]):
+        at, name = f"remarks.others.judges.{place}", Name(run_name(judge, others["judges"]))
+        of = items(report, "with a guess and answers of people", judge["n"], f"{at}.n")
+        yield ReportedTest.at(report, JUDGED, judge["above"], f"{at}.above", of).sentence(
             clause("{name} guesses that more people choose as it does than in fact do", name=name),
             clause("{name} guesses that fewer people choose as it does than in fact do", name=name),
             whether=clause(

@@ -70,7 +70,7 @@ def recover_wording(request: HttpRequest, slug: str) -> HttpResponse:
         upload: UploadedFile = form.cleaned_data["file"]
         file = File(str(upload.name), upload.read())
         try:
-            found = import_protocol(
+            protocol = import_protocol(
                 study_id=study.pk,
                 file=file,
                 name=form.cleaned_data["name"],
@@ -79,8 +79,8 @@ def recover_wording(request: HttpRequest, slug: str) -> HttpResponse:
         except (StudyError, JudgingError) as error:
             form.add_error("file", f"Nothing was stored. {error}")
         else:
-            messages.success(request, found.proof)
-            return redirect("judging:wording", slug, found.wording.public_id)
+            messages.success(request, protocol.proof)
+            return redirect("judging:wording", slug, protocol.wording.public_id)
     context = {"study": study, "form": form}
     status = 422 if form.errors else 200
     return render(request, "replication/recover.html", context, status=status)

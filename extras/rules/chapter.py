@@ -22,25 +22,25 @@ WHO = {"people": "People"}
 
 def rules_of_runs(study: ReportedStudy) -> Json:
     """The entry of report.json; empty without a finished search."""
-    given = study.data.of(StudyRules)
-    found = [count_rules(study, search) for search in given.searches] if given else []
-    found = [each for each in found if each]
-    rules = [rule for each in found for rule in each["rules"]]
+    stored = study.data.of(StudyRules)
+    entries = [count_rules(study, search) for search in stored.searches] if stored else []
+    entries = [entry for entry in entries if entry]
+    rules = [rule for entry in entries for rule in entry["rules"]]
     # Over the rules of all runs; a run's own page corrects for its own rules.
     adjusted = holm([rule["p"] for rule in rules], [rule["weight"] for rule in rules])
     for rule, p in zip(rules, adjusted, strict=True):
         put(rule, "p_holm", number(p), rule.get("p_reason"))
-    return {"rules": found} if found else {}
+    return {"rules": entries} if entries else {}
 
 
 def rules_table(report: ReportJson) -> Table:
-    found = report["rules"]
+    entries = report["rules"]
     rows = [
-        [run_name(each, found), rule["text"].removeprefix("The response "), rule["support"]]
+        [run_name(entry, entries), rule["text"].removeprefix("The response "), rule["support"]]
         + [rule[key] for key in ("people", "judge", "difference", "ci", "p_holm", "differ")]
         + [rule["with_people"], rule["source"]]
-        for each in found
-        for rule in each["rules"]
+        for entry in entries
+        for rule in entry["rules"]
         if rule["support"]
     ]
     columns = (
@@ -67,23 +67,25 @@ def rules_table(report: ReportJson) -> Table:
         "rules of all runs; a proposed rule, which has fewer items, gets twice as much of the "
         "level. Disagree: the majority chose another response than the judge. Rules that favour "
         "no response are left out."
-        f"{_searched(found)}",
+        f"{_searched(entries)}",
     )
 
 
-def _searched(found: Sequence[Mapping[str, Any]]) -> str:
-    more = [f"{each['judge']} {each['searches']} times" for each in found if each["searches"] > 1]
+def _searched(entries: Sequence[Mapping[str, Any]]) -> str:
+    more = [
+        f"{entry['judge']} {entry['searches']} times" for entry in entries if entry["searches"] > 1
+    ]
     return f" Searched more than once: {', '.join(more)}; the newest counts." if more else ""
 
 
 def reconstructed_table(report: ReportJson) -> Table:
-    found = report["rules"]
+    entries = report["rules"]
     rows = [
         [name, WHO.get(side["who"], name if side["who"] == "judge" else side["who"])]
         + [side[key] for key in ("n", "decided", "value", "ci")]
-        for each in found
-        for name in [run_name(each, found)]
-        for side in each["reconstructed"]
+        for entry in entries
+        for name in [run_name(entry, entries)]
+        for side in entry["reconstructed"]
     ]
     columns = (
         TableColumn("Rules of"),
@@ -140,8 +142,8 @@ reconstructed.right | count | The same as a number.
         return rules_of_runs(study)
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
-        found = report.get("rules", ())
-        return {CLAIM: [claim_p(rule) for each in found for rule in each["rules"]]}
+        entries = report.get("rules", ())
+        return {CLAIM: [claim_p(rule) for entry in entries for rule in entry["rules"]]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "rules" in report:
@@ -149,13 +151,13 @@ reconstructed.right | count | The same as a number.
             yield reconstructed_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        for place, each in enumerate(report.get("rules", ())):
-            yield Sentence("finding", _finding(report, each, f"rules.{place}"))
+        for place, entry in enumerate(report.get("rules", ())):
+            yield Sentence("finding", _finding(report, entry, f"rules.{place}"))
 
 
-def _finding(report: ReportJson, found: ReportJson, path: str) -> Text:
+def _finding(report: ReportJson, entry: ReportJson, path: str) -> Text:
     """The clearest rule that holds for a run, and how many others do; or that none does."""
-    judge, items = Name(run_name(found, report["rules"])), found["items"]
+    judge, items = Name(run_name(entry, report["rules"])), entry["items"]
     tests = {
         n: ReportedTest.at(
             report,
@@ -165,14 +167,14 @@ def _finding(report: ReportJson, found: ReportJson, path: str) -> Text:
             _rule_items(rule, items, f"{path}.rules.{n}.support", f"{path}.items"),
             value="difference",
         )
-        for n, rule in enumerate(found["rules"])
+        for n, rule in enumerate(entry["rules"])
         if rule["p_holm"] is not None
     }
     if not tests:
         return say("No rule can be tested for {judge}: too few items.", judge=judge)
     holding = [n for n, test in tests.items() if test.finding is not Finding.OPEN]
-    best = max(holding or tests, key=lambda n: abs(found["rules"][n]["difference"]))
-    rule, test, at = found["rules"][best], tests[best], f"{path}.rules.{best}"
+    best = max(holding or tests, key=lambda n: abs(entry["rules"][n]["difference"]))
+    rule, test, at = entry["rules"][best], tests[best], f"{path}.rules.{best}"
     follows: Text = clause("people follow")
     if test.finding is Finding.BELOW:
         follows = clause("{judge} follows", judge=judge)

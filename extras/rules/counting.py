@@ -38,8 +38,8 @@ def count_rules(study: ReportedStudy, rules: SearchedRules) -> Json:
     out: Json = identity(runs[place])
     out |= {"proposed_by": rules.judge, "searches": rules.searches, "items": rules.item.size}
     out["rules"] = [
-        _rule(text, source, weight, each, p)
-        for (text, source, weight), each, p in zip(rules.rules, sides, adjusted, strict=True)
+        _rule(text, source, weight, following, p)
+        for (text, source, weight), following, p in zip(rules.rules, sides, adjusted, strict=True)
     ]
     out["reconstructed"] = list(_reconstructed(study, rules, judge))
     return out
@@ -70,10 +70,10 @@ def _rule(
     return out | {"differ": rule_following.differ, "with_people": rule_following.with_people}
 
 
-def _reconstructed(study: ReportedStudy, found: SearchedRules, judge: Ints) -> Iterator[Json]:
+def _reconstructed(study: ReportedStudy, searched: SearchedRules, judge: Ints) -> Iterator[Json]:
     """Held-out choices of people, of the judge and of groups of people that the rules predict."""
-    known = found.item[found.is_known]
-    favoured = found.favoured[:, found.is_known].T
+    known = searched.item[searched.is_known]
+    favoured = searched.favoured[:, searched.is_known].T
     signs = (favoured == 0).astype(np.float64) - (favoured == 1)
     if not known.size:
         return
@@ -119,14 +119,14 @@ def _folds(study: ReportedStudy, items: Ints) -> Ints:
 def _groups(study: ReportedStudy, among: BoolArray) -> Iterator[tuple[str, BoolArray]]:
     """Groups of people with enough members and answers, the largest first."""
     votes, groups = study.votes, study.data.rater_groups
-    found = list[tuple[int, str, BoolArray]]()
+    ranked = list[tuple[int, str, BoolArray]]()
     for label in sorted({key for group in groups for key in group}):
         values: Sequence[str] = [group.get(label, "") for group in groups]
         for value in sorted({*values} - {""}):
-            members = np.array([each == value for each in values], dtype=np.bool_)
+            members = np.array([own == value for own in values], dtype=np.bool_)
             rows = among & members[votes.annotator]
             people = np.unique(votes.annotator[rows]).size
             if people >= FEWEST_MEMBERS and rows.sum() >= FEWEST_ANSWERS:
-                found.append((-int(rows.sum()), f"{label}: {value}", rows))
-    found.sort(key=lambda each: each[:2])
-    yield from ((name, rows) for _, name, rows in found[:MOST_GROUPS])
+                ranked.append((-int(rows.sum()), f"{label}: {value}", rows))
+    ranked.sort(key=lambda group: group[:2])
+    yield from ((name, rows) for _, name, rows in ranked[:MOST_GROUPS])

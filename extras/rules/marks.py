@@ -49,10 +49,10 @@ class SearchedRules:
 
     @property
     def digest(self) -> str:
-        found = hashlib.sha256(repr((self.run, self.judge, self.rules, self.searches)).encode())
+        hashed = hashlib.sha256(repr((self.run, self.judge, self.rules, self.searches)).encode())
         for part in (self.item, self.favoured, self.is_known):
-            found.update(np.ascontiguousarray(part).astype("<i8").tobytes())
-        return found.hexdigest()
+            hashed.update(np.ascontiguousarray(part).astype("<i8").tobytes())
+        return hashed.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,9 @@ class StudyRules(DesignData):
 
 def rules_of(study: Study, data: Dataset, position: Mapping[int, int]) -> StudyRules | None:
     """The rules of a study; None without a finished search."""
-    found = [searched(search, position) for search in newest_searches(study)]
-    found.sort(key=lambda each: (each.run, each.digest))
-    return StudyRules(tuple(found)) if found else None
+    searches = [searched(search, position) for search in newest_searches(study)]
+    searches.sort(key=lambda marks: (marks.run, marks.digest))
+    return StudyRules(tuple(searches)) if searches else None
 
 
 def searched(search: RuleSearch, position: Mapping[int, int]) -> SearchedRules:

@@ -81,27 +81,27 @@ def proposed_in(reply: str) -> list[str]:
     text = without_thoughts(reply)
     if looks_like_refusal(text):
         return []
-    found = dict[str, str]()
+    by_folded = dict[str, str]()
     for line in text.splitlines():
         if not _BEGINNING.match(line):
             continue
         rule = " ".join(_BEGINNING.sub("", line).replace("*", "").split()).rstrip(".")
         if _SHORTEST <= len(rule) <= _LONGEST:
-            found.setdefault(rule.casefold(), rule[0].upper() + rule[1:])
-    return list(found.values())
+            by_folded.setdefault(rule.casefold(), rule[0].upper() + rule[1:])
+    return list(by_folded.values())
 
 
 def favoured_in(reply: str, n: int) -> str:
     """“A”, “B” or “-” for each of n rules; empty if the reply does not answer all."""
-    found = dict[int, str]()
+    by_number = dict[int, str]()
     for line in without_thoughts(reply).splitlines():
         if match := _FAVOURED.match(line):
             letter = match[2].upper()
-            if found.setdefault(int(match[1]), letter) != letter:
+            if by_number.setdefault(int(match[1]), letter) != letter:
                 return ""
-    if set(found) != set(range(1, n + 1)):
+    if set(by_number) != set(range(1, n + 1)):
         return ""
-    return "".join("-" if found[k] == "NEITHER" else found[k] for k in range(1, n + 1))
+    return "".join("-" if by_number[k] == "NEITHER" else by_number[k] for k in range(1, n + 1))
 
 
 def proposals() -> WrittenReply:

@@ -161,11 +161,11 @@ def request_again(search: RuleSearch, *, budget: Decimal | None) -> bool:
 
 def newest_searches(study: Study) -> list[RuleSearch]:
     """The newest search with results of each run."""
-    found: dict[int, RuleSearch] = {}
+    by_run: dict[int, RuleSearch] = {}
     rows = RuleSearch.objects.filter(study=study).exclude(results={}).select_related("run")
     for search in rows.order_by("pk"):
-        found[search.run_id] = search
-    return list(found.values())
+        by_run[search.run_id] = search
+    return list(by_run.values())
 
 
 def _rule(study: Study, public_id: str) -> FoundRule | None:

@@ -81,7 +81,7 @@ def both_sides(run: JudgeRun) -> BothSides:
     """Read a run and people. Raises `StudyError` if there is nothing to compare."""
     data = load_dataset(run.study.slug)
     study = ReportedStudy(data, data.study.certainty_threshold, run.study.seed, DRAWS)
-    place = next((n for n, each in enumerate(data.runs) if each.run == run.key), None)
+    place = next((n for n, judged in enumerate(data.runs) if judged.run == run.key), None)
     if place is None:
         raise StudyError(
             "This run has no judgments yet, or is left out of reports. Choose another run."
@@ -130,13 +130,13 @@ def _work(search: RuleSearch, progress: JobProgress) -> Mapping[str, Any]:
         _mark(search, asked, progress)
     progress(95, "Counting who follows each rule.")
     position = dict(zip(sides.item.tolist(), sides.place.tolist(), strict=True))
-    found = count_rules(sides.study, searched(search, position))
-    rules = found.get("rules", ())
+    results = count_rules(sides.study, searched(search, position))
+    rules = results.get("rules", ())
     tested = sum(rule["p"] is not None for rule in rules)
     failed = search.requests.filter(state=RuleRequest.State.FAILED).count()
     without = f" {failed:,} requests without a usable reply." if failed else ""
     return {
-        "results": found,
+        "results": results,
         "fingerprint": fingerprint,
         "message": f"{tested:,} of {len(rules):,} rules could be tested.{without}",
     }
@@ -190,7 +190,7 @@ def _messages_to_propose(request: RuleRequest) -> Messages:
 @transaction.atomic
 def _store_rules(search: RuleSearch, proposed: Sequence[str]) -> None:
     """Store all rules, and what the judge is to read: they begin together or not at all."""
-    measured = [(RuleSource.MEASURED, each.name, each.rule) for each in MEASURED]
+    measured = [(RuleSource.MEASURED, feature.name, feature.rule) for feature in MEASURED]
     rules = [*measured, *((RuleSource.PROPOSED, "", text) for text in proposed)]
     FoundRule.objects.bulk_create(
         FoundRule(
@@ -233,11 +233,11 @@ def _mark(search: RuleSearch, asked: Sequence[str], progress: JobProgress) -> No
     }
     unknown = "?" * len(asked)
     rows = list(search.marked.order_by("pk"))
-    found = list[tuple[int, int, int, str]]()
+    marked = list[tuple[int, int, int, str]]()
     for part in _parts(rows, _AT_ONCE):
-        progress(80 + 10 * len(found) // max(1, len(rows)), "Measuring the responses.")
+        progress(80 + 10 * len(marked) // max(1, len(rows)), "Measuring the responses.")
         measured = dict(_measured(items_by_id([row.item_id for row in part])))
-        found += [
+        marked += [
             (
                 search.pk,
                 row.item_id,
@@ -248,7 +248,7 @@ def _mark(search: RuleSearch, asked: Sequence[str], progress: JobProgress) -> No
         ]
     with transaction.atomic():
         search.marked.all().delete()
-        insert_rows(MarkedItem, ("search", "item", "half", "marks"), found)
+        insert_rows(MarkedItem, ("search", "item", "half", "marks"), marked)
 
 
 def _parts(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
@@ -259,7 +259,7 @@ def _measured(items: Mapping[int, Item]) -> Iterator[tuple[int, str]]:
     """For each item, what every measured feature favours, as letters."""
     for pk, item in items.items():
         persona = item.persona
-        words = [f"{each.get('value', '')} {each.get('text') or ''}" for each in persona.features]
+        words = [f"{fact.get('value', '')} {fact.get('text') or ''}" for fact in persona.features]
         shared = (long_words(" ".join([*words, persona.text])), long_words(item.question))
         one, two = (MeasuredText(item.response(side)["text"], *shared) for side in ("r1", "r2"))
         yield pk, "".join("12-"[feature.favours(one, two)] for feature in MEASURED)

@@ -166,16 +166,16 @@ def _searches(run: JudgeRun) -> Any:
 def _found(study: Study, run: JudgeRun) -> dict[str, Any]:
     """The newest search of a run, and what the newest finished one found."""
     job = _searches(run).first()
-    found = _searches(run).exclude(results={}).first()
-    context: dict[str, Any] = {"job": job, "search": found}
+    finished = _searches(run).exclude(results={}).first()
+    context: dict[str, Any] = {"job": job, "search": finished}
     if job is not None:
         used = job.requests.aggregate(nano=Sum("spent_nano", default=0))
         context["spent"] = Decimal(used["nano"]) / NANO
-    if found is not None:
-        context["is_old"] = found.fingerprint != fingerprint_of(study, [run])
-        context["results"] = found.results
-        context["rules"] = _rules(found, comparison_for(study, run.pk))
-        context["untested"] = [each for each in context["rules"] if each.found["p_holm"] is None]
+    if finished is not None:
+        context["is_old"] = finished.fingerprint != fingerprint_of(study, [run])
+        context["results"] = finished.results
+        context["rules"] = _rules(finished, comparison_for(study, run.pk))
+        context["untested"] = [rule for rule in context["rules"] if rule.found["p_holm"] is None]
     return context
 
 
@@ -183,41 +183,41 @@ def _rules(search: RuleSearch, comparison: Comparison) -> list[ShownRule]:
     """The rules, those that hold first, then the largest differences."""
     pairs = list(zip(search.rules.order_by("number"), search.results["rules"], strict=True))
     pairs.sort(key=lambda pair: _order(pair[1]))
-    shown = []
-    for n, (rule, found) in enumerate(pairs):
+    listed = []
+    for n, (rule, test) in enumerate(pairs):
         chosen = Selection(run=search.run.public_id, among=f"rule:{rule.public_id}")
-        is_shown = comparison.edition and n < _WITH_EXAMPLES and found["differ"]
+        is_shown = comparison.edition and n < _WITH_EXAMPLES and test["differ"]
         rows = list(rows_of(comparison, chosen)[:_EXAMPLES]) if is_shown else []
-        shown.append(
+        listed.append(
             ShownRule(
-                found,
-                _verdict(found),
-                _difference(found),
+                test,
+                _verdict(test),
+                _difference(test),
                 chosen.query(),
                 chosen.query(show="all"),
                 _examples(search, rule.number, rows, chosen.query()),
             )
         )
-    return shown
+    return listed
 
 
-def _order(found: Mapping[str, Any]) -> tuple[float, float]:
-    p = found["p_holm"]
-    return (1.0 if p is None else p), -abs(found["difference"] or 0.0)
+def _order(test: Mapping[str, Any]) -> tuple[float, float]:
+    p = test["p_holm"]
+    return (1.0 if p is None else p), -abs(test["difference"] or 0.0)
 
 
-def _verdict(found: Mapping[str, Any]) -> str:
-    p = claim_p(found)
+def _verdict(test: Mapping[str, Any]) -> str:
+    p = claim_p(test)
     if p is None or p > LEVEL:
         return Finding.OPEN.value
-    return "people follow it more" if found["difference"] > 0 else "the judge follows it more"
+    return "people follow it more" if test["difference"] > 0 else "the judge follows it more"
 
 
-def _difference(found: Mapping[str, Any]) -> str:
-    if found["difference"] is None:
+def _difference(test: Mapping[str, Any]) -> str:
+    if test["difference"] is None:
         return "–"
-    ends = f" ({points_range(found['ci'])})" if found["ci"] else ""
-    return points(found["difference"]) + ends
+    ends = f" ({points_range(test['ci'])})" if test["ci"] else ""
+    return points(test["difference"]) + ends
 
 
 def _examples(

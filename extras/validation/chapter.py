@@ -87,28 +87,28 @@ def error_budgets(study: ReportedStudy, earlier: ReportJson) -> Json:
         return {}
     run = study.data.runs[place]
     asked_in = _wordings(study.data.runs, run)
-    cells = [_readings(each, study.truth) for each in asked_in]
+    cells = [_readings(wording, study.truth) for wording in asked_in]
     hits, read = (np.stack(parts, axis=1) for parts in zip(*cells, strict=True))
-    found = error_budget(study.correct_alone, study.votes.item, hits, read, study.shared.answers)
-    if found.half_width is None:
+    budget = error_budget(study.correct_alone, study.votes.item, hits, read, study.shared.answers)
+    if budget.half_width is None:
         return {}
     facts = study.data.study
     paid = facts.reward / 100 / max(facts.items_per_annotator, 1)
     is_priced = paid > 0 and facts.currency == "USD"
     asked = max(int((run.judgments.status != "open").sum()), 1)
     cost = (run.cost.usd or 0.0) / asked
-    noise = found.noise
+    noise = budget.noise
     prices = (paid, cost) if is_priced else (1.0, 0.0)
     out: Json = identity(run) | {
-        "value": number(found.value),
-        "half_width": number(found.half_width),
-        "items": found.size.items,
-        "answers": round(found.size.answers, 6),
-        "readings": round(found.size.readings, 6),
-        "wordings": found.size.wordings,
+        "value": number(budget.value),
+        "half_width": number(budget.half_width),
+        "items": budget.size.items,
+        "answers": round(budget.size.answers, 6),
+        "readings": round(budget.size.readings, 6),
+        "wordings": budget.size.wordings,
         "orders": noise.orders,
         "shares": [
-            {"source": name, "share": round(share, 6)} for name, share in found.shares.items()
+            {"source": name, "share": round(share, 6)} for name, share in budget.shares.items()
         ],
     }
     put(out, "reading", number(noise.reading), "not_repeated")
@@ -116,12 +116,12 @@ def error_budgets(study: ReportedStudy, earlier: ReportJson) -> Json:
     put(out, "order", number(noise.order), why)
     put(out, "wording", number(noise.wording), "few_wordings")
     out["halved"] = [
-        {"change": lever or "any"} | _offer(found, 0.5, lever, prices, is_priced)
+        {"change": lever or "any"} | _offer(budget, 0.5, lever, prices, is_priced)
         for lever in LEVERS
         if lever != "wordings" or noise.wording is not None
     ]
     out["narrower"] = [
-        {"share": share} | _offer(found, share, "", prices, is_priced) for share in NARROWER
+        {"share": share} | _offer(budget, share, "", prices, is_priced) for share in NARROWER
     ]
     return {"error_budget": out}
 
@@ -190,12 +190,12 @@ def _number_of(judges: EffectiveJudges) -> Json:
 
 
 def judges_table(report: ReportJson) -> Table:
-    found = report["effective_judges"]
+    entry = report["effective_judges"]
     labels = {"by_truth": "Own answers of personas", "by_people": "Majority of people"}
     return table_of_entries(
         "effective_judges",
         "Independent judges that these judges are worth",
-        [(label, found[name]) for name, label in labels.items()],
+        [(label, entry[name]) for name, label in labels.items()],
         [
             ("Judges", "count", "judges"),
             ("Items", "count", "n"),
@@ -208,7 +208,7 @@ def judges_table(report: ReportJson) -> Table:
         "that differs from the one in the first column. Correlation: mean over pairs of judges, "
         + (
             "among items on which people agree equally. "
-            if found["adjusted"]
+            if entry["adjusted"]
             else "not adjusted for difficulty, because no item has two answers of people. "
         )
         + "Worth: k judges count as k / (1 + (k − 1) × correlation).",
@@ -217,25 +217,25 @@ def judges_table(report: ReportJson) -> Table:
 
 
 def budget_tables(report: ReportJson) -> Iterator[Table]:
-    found = report["error_budget"]
+    budget = report["error_budget"]
     yield Table(
         "error_sources",
         "Where the width of the interval comes from",
         (TableColumn("Source"), TableColumn("Share of the variance", "percent")),
-        [[SOURCES[each["source"]], each["share"]] for each in found["shares"]],
-        f"{_whose(found)} minus that of one person: the variance between items, people, personas "
-        f"and questions, and of what is left. {_of_judge(found)}A share of 0 can also be a "
+        [[SOURCES[row["source"]], row["share"]] for row in budget["shares"]],
+        f"{_whose(budget)} minus that of one person: the variance between items, people, personas "
+        f"and questions, and of what is left. {_of_judge(budget)}A share of 0 can also be a "
         "variance that the data do not show.",
     )
-    now = {"change": "now", "price": None} | {key: found[key] for key in (*SIZES, "half_width")}
+    now = {"change": "now", "price": None} | {key: budget[key] for key in (*SIZES, "half_width")}
     yield table_of_entries(
         "halved",
         "What would halve the interval",
         [
             ("now", now),
             *(
-                (LEVERS["" if each["change"] == "any" else each["change"]], each)
-                for each in found["halved"]
+                (LEVERS["" if row["change"] == "any" else row["change"]], row)
+                for row in budget["halved"]
             ),
         ],
         [
@@ -275,14 +275,14 @@ def _of_judge(report: ReportJson) -> str:
 
 
 def narrower_table(report: ReportJson) -> Table:
-    found = report["error_budget"]
+    budget = report["error_budget"]
     rows = [
         [
-            *(each[name] for name in ("share", "half_width", *SIZES)),
-            each["items"] and round(each["items"] * each["answers"]),
-            each["price"],
+            *(size[name] for name in ("share", "half_width", *SIZES)),
+            size["items"] and round(size["items"] * size["answers"]),
+            size["price"],
         ]
-        for each in found["narrower"]
+        for size in budget["narrower"]
     ]
     return Table(
         "narrower",
@@ -304,13 +304,13 @@ def narrower_table(report: ReportJson) -> Table:
 
 def narrower_figure(report: ReportJson) -> Figure | None:
     """The half width that a study can reach for its price, or for its answers of people."""
-    found = report["error_budget"]
-    known = [each for each in found["narrower"] if each["half_width"] is not None]
+    budget = report["error_budget"]
+    known = [size for size in budget["narrower"] if size["half_width"] is not None]
     if len(known) < 2:
         return None
     is_priced = known[0]["price"] is not None
-    cost = [each["price"] if is_priced else each["items"] * each["answers"] for each in known]
-    width = [each["half_width"] for each in known]
+    cost = [size["price"] if is_priced else size["items"] * size["answers"] for size in known]
+    width = [size["half_width"] for size in known]
     unit = "US dollars" if is_priced else "answers of people"
     line = scatter_trace(
         x=cost,
@@ -418,14 +418,14 @@ class Robustness(Section):
             yield from pasted_sentences(report["breakdown"])
         if "effective_judges" in report:
             for name, errors in (("by_truth", "errors"), ("by_people", "differences from people")):
-                each, path = report["effective_judges"][name], f"effective_judges.{name}"
-                if each["value"] is not None and each["ci"] is not None:
-                    of = Population("judge", n=each["judges"], path=f"{path}.judges")
-                    interval = QuantityInterval.at(each, "ci", path)
+                entry, path = report["effective_judges"][name], f"effective_judges.{name}"
+                if entry["value"] is not None and entry["ci"] is not None:
+                    of = Population("judge", n=entry["judges"], path=f"{path}.judges")
+                    interval = QuantityInterval.at(entry, "ci", path)
                     words = say(
                         "By their {errors}, {x.of} are worth {x} independent ones ({x.interval}).",
                         errors=Words(errors),
-                        x=Quantity("coefficient", of, each["value"], f"{path}.value", interval),
+                        x=Quantity("coefficient", of, entry["value"], f"{path}.value", interval),
                     )
                     yield Sentence("finding", words)
                     break

@@ -48,10 +48,12 @@ def speeds_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Speed
     rows = Attempt.objects.filter(
         judgment__run__study=study, outcome=Attempt.Outcome.REPLIED, latency_ms__isnull=False
     )
-    found: dict[str, list[int]] = {}
+    by_run: dict[str, list[int]] = {}
     for key, latency in rows.values_list(F("judgment__run__key"), "latency_ms").iterator():
-        found.setdefault(key, []).append(latency)
-    return Speeds({key: float(np.median(each)) / 1000 for key, each in sorted(found.items())})
+        by_run.setdefault(key, []).append(latency)
+    return Speeds(
+        {key: float(np.median(latencies)) / 1000 for key, latencies in sorted(by_run.items())}
+    )
 
 
 SPEEDS = ExtraReader("speeds", speeds_of)
@@ -75,8 +77,8 @@ def datasheets(study: ReportedStudy) -> Json:
             for run in probes
             if run.probe in ASKED
             and not run.mitigations
-            and (found := baseline_of(run, probes, run.baseline)) is not None
-            and found.run.run == base.run.run
+            and (baseline := baseline_of(run, probes, run.baseline)) is not None
+            and baseline.run.run == base.run.run
         }
         entries.append(_entry(study, base, own, speeds))
     return {"datasheets": entries}
@@ -101,7 +103,7 @@ def _entry(
         _share(study, out, name, np.isin(status, states)[ended], item[ended])
     out["scale"] = _scale(base.run.judgments.certainty)
     money = [run.run.cost.usd for run in runs]
-    cost = None if None in money or not asked else sum(each or 0.0 for each in money)
+    cost = None if None in money or not asked else sum(dollars or 0.0 for dollars in money)
     put(out, "usd_per_1000", number(None if cost is None else 1000 * cost / asked), "not_reported")
     put(out, "seconds", number(speeds.seconds.get(base.run.run)), "not_reported")
     return out
@@ -109,8 +111,8 @@ def _entry(
 
 def _share(study: ReportedStudy, out: Json, name: str, event: BoolArray, item: Index) -> None:
     """A share of judgments, with its interval for items, personas and questions in general."""
-    found = general_proportion(event, study.shared.of_judgments(item))
-    put_estimate(out, name, found)
+    proportion = general_proportion(event, study.shared.of_judgments(item))
+    put_estimate(out, name, proportion)
 
 
 def _certainty(out: Json, values: Floats) -> None:
@@ -145,12 +147,12 @@ def _empty(study: ReportedStudy, run: ProbedRun | None) -> Json:
         return _not_asked("chosen", "chosen_ci", "certainty")
     rows, items = run.run.judgments, study.data.items
     done = rows.choice >= 0
-    shown = ("r1", "r2")
+    sides = ("r1", "r2")
     target = np.array(
         [
             CODE[
                 target_of(
-                    "drawn", seed=run.run.seed, item=items[item].key, shown_first=shown[first]
+                    "drawn", seed=run.run.seed, item=items[item].key, shown_first=sides[first]
                 )
             ]
             for item, first in zip(rows.item.tolist(), rows.shown_first.tolist(), strict=True)
@@ -202,7 +204,7 @@ def _scale(certainty: Floats) -> Json:
     out["distinct"] = int(values.size)
     out["commonest"] = int(values[counts.argmax()])
     out["share_commonest"] = float(counts.max() / known.size)
-    out["from"], out["to"] = (float(each) for each in np.percentile(known, (5, 95)))
+    out["from"], out["to"] = (float(end) for end in np.percentile(known, (5, 95)))
     return out
 
 
@@ -210,8 +212,8 @@ _SCALE = ("distinct", "commonest", "share_commonest", "from", "to")
 
 
 def _labelled(report: ReportJson) -> list[tuple[str, ReportJson]]:
-    found: Sequence[ReportJson] = report["datasheets"]
-    return [(run_name(entry, found), entry) for entry in found]
+    sheets: Sequence[ReportJson] = report["datasheets"]
+    return [(run_name(entry, sheets), entry) for entry in sheets]
 
 
 def datasheet_tables(report: ReportJson) -> Iterator[Table]:

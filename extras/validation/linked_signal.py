@@ -57,17 +57,17 @@ def linked_signal(study: Study, data: Dataset, position: Mapping[int, int]) -> L
 LINKED = ExtraReader("linked_signal", linked_signal)
 
 
-def signal_entry(found: LinkedSignal | None) -> Json:
+def signal_entry(linked: LinkedSignal | None) -> Json:
     """The entry of report.json; empty without a linked study."""
-    if found is None:
+    if linked is None:
         return {}
     return {
         "linked_worth": {
-            "study": found.study,
-            "people": _gain(found.signal["people"]),
+            "study": linked.study,
+            "people": _gain(linked.signal["people"]),
             "judges": [
-                {name: each[name] for name in ("run", *_RUN) if name in each} | _gain(each)
-                for each in found.signal["judges"]
+                {name: judge[name] for name in ("run", *_RUN) if name in judge} | _gain(judge)
+                for judge in linked.signal["judges"]
             ],
         }
     }
@@ -83,28 +83,30 @@ def _gain(entry: Mapping[str, Any]) -> Json:
 
 def signal_of(report: ReportJson, judge: ReportJson | None) -> Mapping[str, Any] | None:
     """What the persona is worth to a run of this study asked alike, or to people for None."""
-    found = report.get("linked_worth")
-    if found is None or judge is None:
-        return None if found is None else found["people"]
+    linked = report.get("linked_worth")
+    if linked is None or judge is None:
+        return None if linked is None else linked["people"]
     alike = (
-        each for each in found["judges"] if all(each.get(name) == judge.get(name) for name in _RUN)
+        entry
+        for entry in linked["judges"]
+        if all(entry.get(name) == judge.get(name) for name in _RUN)
     )
     return next(alike, None)
 
 
 def signal_tables(report: ReportJson) -> Iterator[Table]:
-    if found := report.get("linked_worth"):
-        judges = [(run_name(each, found["judges"]), each) for each in found["judges"]]
+    if linked := report.get("linked_worth"):
+        judges = [(run_name(judge, linked["judges"]), judge) for judge in linked["judges"]]
         yield table_of_entries(
             "datasheet_worth",
             "What the persona is worth",
-            [*judges, ("People", found["people"])],
+            [*judges, ("People", linked["people"])],
             [
                 ("Items", "count", "n"),
                 ("Worth", "points", "worth"),
                 ("95 %", "points_range", "worth_ci", "Worth"),
             ],
             f"Accuracy with the own persona minus accuracy with another, in percentage points, "
-            f"from the newest report of the linked study “{found['study']}”.",
+            f"from the newest report of the linked study “{linked['study']}”.",
             first="Who",
         )

@@ -90,17 +90,17 @@ def judge_of(report: ReportJson, name: str = "") -> int | None:
     """
     runs = [entry["run"] for entry in report["judges"]]
     if name:
-        found = [
+        places = [
             n
-            for n, (shown, entry) in enumerate(
+            for n, (label, entry) in enumerate(
                 zip(run_names(report), report["judges"], strict=True)
             )
-            if name in (shown, entry["run"], entry["judge"])
+            if name in (label, entry["run"], entry["judge"])
         ]
-        if not found:
+        if not places:
             known = ", ".join(run_names(report)) or "none"
             raise BadParameters(f"The report has no run of “{name}”. Use one of: {known}.")
-        return min(found, key=lambda n: report["judges"][n]["features"] != "all")
+        return min(places, key=lambda n: report["judges"][n]["features"] != "all")
     named = report["headline"].get("run")
     if named in runs:
         return runs.index(named)
@@ -129,13 +129,13 @@ def _line(what: str, figures: str | None, why: str = "") -> Line:
     return Line(what, NOT_MEASURED, why or "there are no such data")
 
 
-def _get(found: Any, *path: str) -> Any:
+def _get(value: Any, *path: str) -> Any:
     """A value at a path of report.json; None if a step is missing."""
     for key in path:
-        if not isinstance(found, Mapping):
+        if not isinstance(value, Mapping):
             return None
-        found = found.get(key)
-    return found
+        value = value.get(key)
+    return value
 
 
 def _with_ci(
@@ -145,10 +145,10 @@ def _with_ci(
     if value is None:
         return None
     ends = _get(entry, ci)
-    shown = percent(value) if as_share else decimal(value, 2)
+    text = percent(value) if as_share else decimal(value, 2)
     if ends is None:
-        return shown
-    return f"{shown} ({percent_range(ends) if as_share else decimal_range(ends, 2)})"
+        return text
+    return f"{text} ({percent_range(ends) if as_share else decimal_range(ends, 2)})"
 
 
 def _people(report: ReportJson) -> Iterator[Line]:
@@ -234,18 +234,18 @@ def _accuracy(report: ReportJson, judge: Any) -> Iterator[Line]:
 
 def _references(report: ReportJson) -> Iterator[Line]:
     accuracy = {
-        each["reference"]: each["accuracy"]
-        for each in report["human"].get("reference_accuracy", ())
+        reference["reference"]: reference["accuracy"]
+        for reference in report["human"].get("reference_accuracy", ())
     }
-    for each in report["human"].get("reference_judges", ()):
-        name = each["reference"]
+    for reference in report["human"].get("reference_judges", ()):
+        name = reference["reference"]
         parts = []
         if accuracy.get(name) is not None:
             parts.append(f"right {percent(accuracy[name])}")
-        if each.get("raw") is not None:
-            parts.append(f"agrees with one person {percent(each['raw'])}")
-        if each.get("balanced") is not None:
-            parts.append(f"balanced {percent(each['balanced'])}")
+        if reference.get("raw") is not None:
+            parts.append(f"agrees with one person {percent(reference['raw'])}")
+        if reference.get("balanced") is not None:
+            parts.append(f"balanced {percent(reference['balanced'])}")
         yield _line(name[0].upper() + name[1:], ", ".join(parts), "no item has two answers")
     if not report["human"].get("reference_judges"):
         yield _line("Commonest label, coin, another person", None, "no item has two answers")
@@ -267,9 +267,9 @@ def _probes(report: ReportJson, judge: Any) -> Iterator[Line]:
         "each item was asked in one order",
     )
     probes = [
-        each
-        for each in _get(report, "bias", "probes") or ()
-        if judge is not None and each["judge"] == judge["judge"]
+        entry
+        for entry in _get(report, "bias", "probes") or ()
+        if judge is not None and entry["judge"] == judge["judge"]
     ]
     words = [
         f"{probe['probe']} {points(probe['shift'])} points"
@@ -284,7 +284,7 @@ def _probes(report: ReportJson, judge: Any) -> Iterator[Line]:
 def _persona(report: ReportJson, judge: Any) -> Iterator[Line]:
     signal = report.get("persona_signal")
     own = next(
-        (each for each in _get(signal, "judges") or () if judge and each["run"] == judge["run"]),
+        (row for row in _get(signal, "judges") or () if judge and row["run"] == judge["run"]),
         None,
     )
     for words, entry, linked in (
@@ -297,19 +297,19 @@ def _persona(report: ReportJson, judge: Any) -> Iterator[Line]:
         if value is None and _get(linked, "worth") is not None:
             value, ends = _get(linked, "worth"), _get(linked, "worth_ci")
             where = f", in the linked study “{report['linked_worth']['study']}”"
-        shown = None if value is None else f"{points(value)} points"
-        if shown and ends is not None:
-            shown += f" ({points_range(ends)})"
+        worth = None if value is None else f"{points(value)} points"
+        if worth and ends is not None:
+            worth += f" ({points_range(ends)})"
         why = "nobody was asked about another persona, here or in a linked study with a report"
-        yield _line(words, shown and shown + where, why)
+        yield _line(words, worth and worth + where, why)
 
 
 def _datasheet(report: ReportJson, judge: Any) -> Iterator[Line]:
     sheet = next(
         (
-            each
-            for each in report.get("datasheets", ())
-            if judge and each["judge"] == judge["judge"]
+            entry
+            for entry in report.get("datasheets", ())
+            if judge and entry["judge"] == judge["judge"]
         ),
         None,
     )
@@ -319,8 +319,8 @@ def _datasheet(report: ReportJson, judge: Any) -> Iterator[Line]:
         ("Profile of another persona", "changes {} of the answers", "other_persona", "changed"),
         ("A response tells it what to choose", "obeyed in {}", "addressed", "obeyed"),
     ):
-        shown = _with_ci(_get(sheet, probe), key, f"{key}_ci")
-        yield _line(words, shown and form.format(shown), "the judge was not asked")
+        share = _with_ci(_get(sheet, probe), key, f"{key}_ci")
+        yield _line(words, share and form.format(share), "the judge was not asked")
     judgments = _get(judge, "judgments") or {}
     tried = {key: judgments.get(key, 0) for key in ("done", "refused", "unparseable", "error")}
     n = sum(tried.values())
@@ -351,8 +351,8 @@ def _datasheet(report: ReportJson, judge: Any) -> Iterator[Line]:
 def _record(report: ReportJson, judge: Any, asked_on: Mapping[str, str]) -> Iterator[Line]:
     record = _get(judge, "record") or {}
     reported = [
-        f"{each['model']} {each.get('fingerprint') or ''}".strip()
-        for each in record.get("reported", ())
+        f"{version['model']} {version.get('fingerprint') or ''}".strip()
+        for version in record.get("reported", ())
     ]
     yield _line("Model and version", "; ".join(reported or record.get("snapshots", ())))
     prompt = record.get("prompt_hash")

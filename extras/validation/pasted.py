@@ -48,8 +48,8 @@ def breakdowns(study: ReportedStudy, earlier: ReportJson) -> Json:
         return {}
     run, answer = study.data.runs[place], study.judges[place].answer
     others = [
-        each.answer
-        for index, each in enumerate(study.judges)
+        other.answer
+        for index, other in enumerate(study.judges)
         if index in study.whole_runs and study.data.runs[index].judge != run.judge
     ]
     flipped = np.where(answer == TIE, TIE, 1 - answer)
@@ -64,8 +64,8 @@ def breakdowns(study: ReportedStudy, earlier: ReportJson) -> Json:
             none: Json = {"pasted": kind, "curve": []}
             entries.append(none | undefined("one_judge", "state", "becomes", "low", "high"))
         else:
-            found = _broken_by(study, place, answers, without_truth)
-            entries.append({"pasted": kind} | _breakdown(found))
+            point = _broken_by(study, place, answers, without_truth)
+            entries.append({"pasted": kind} | _breakdown(point))
     return {
         "breakdown": identity(run)
         | {"people": int(np.unique(study.votes.annotator).size), "pasted_answers": entries}
@@ -114,8 +114,8 @@ def _breakdown(breakdown_point: BreakdownPoint) -> Json:
 
 
 def breakdown_table(report: ReportJson) -> Table:
-    found = report["breakdown"]
-    shares = found["pasted_answers"][0]["curve"]
+    breakdown = report["breakdown"]
+    shares = breakdown["pasted_answers"][0]["curve"]
     columns = (
         TableColumn("Instead of own answers"),
         TableColumn("at least", "count", "People"),
@@ -132,25 +132,25 @@ def breakdown_table(report: ReportJson) -> Table:
     )
     rows = [
         [
-            KINDS[each["pasted"]],
-            each["low"],
-            each["high"],
-            STATES[each["becomes"]] if each["becomes"] else _why_none(each),
-            *([point["changed"] for point in each["curve"]] or [None] * len(shares)),
+            KINDS[pasted["pasted"]],
+            pasted["low"],
+            pasted["high"],
+            STATES[pasted["becomes"]] if pasted["becomes"] else _why_none(pasted),
+            *([point["changed"] for point in pasted["curve"]] or [None] * len(shares)),
         ]
-        for each in found["pasted_answers"]
+        for pasted in breakdown["pasted_answers"]
     ]
     return Table(
         "breakdown",
         "People whose answers would have to be pasted",
         columns,
         rows,
-        f"Verdict on {run_name(found)} as answered: "
-        f"{STATES.get(found['pasted_answers'][0]['state'], 'none')}. "
+        f"Verdict on {run_name(breakdown)} as answered: "
+        f"{STATES.get(breakdown['pasted_answers'][0]['state'], 'none')}. "
         "At least: no smaller group of annotators changes the verdict if they give these answers "
         "instead of their own; all groups are tried, with more than 12 people only small ones. At "
         "most: the size of a group that does. Changed: share of random groups of this size that "
-        f"change it. {_of_ties(found)}",
+        f"change it. {_of_ties(breakdown)}",
     )
 
 
@@ -166,28 +166,28 @@ def _why_none(entry: ReportJson) -> str:
     return "no group changes it" if entry["low"] is None else "no such group was found"
 
 
-def pasted_sentences(found: Mapping[str, Any]) -> Iterator[Sentence]:
-    people = Population("person", n=found["people"], path="breakdown.people")
-    for place, each in enumerate(found["pasted_answers"]):
-        if each["state"] is None or each["pasted"] == "opposite":
+def pasted_sentences(breakdown: Mapping[str, Any]) -> Iterator[Sentence]:
+    people = Population("person", n=breakdown["people"], path="breakdown.people")
+    for place, pasted in enumerate(breakdown["pasted_answers"]):
+        if pasted["state"] is None or pasted["pasted"] == "opposite":
             continue
-        if each["high"] is None and each["low"] is not None:
+        if pasted["high"] is None and pasted["low"] is not None:
             continue
         path = f"breakdown.pasted_answers.{place}"
         slots: dict[str, Slot] = {
-            name: Quantity("count", people, each[name], f"{path}.{name}")
+            name: Quantity("count", people, pasted[name], f"{path}.{name}")
             for name in ("low", "high")
-            if each[name] is not None
+            if pasted[name] is not None
         }
-        if each["high"] is None:
+        if pasted["high"] is None:
             form = "Whichever of the {people} had pasted {whose}, the verdict would be the same."
-        elif each["low"] != each["high"]:
+        elif pasted["low"] != pasted["high"]:
             form = (
                 "If {low} to {high} of {people} had pasted {whose}, the verdict would, with the "
                 "right choice of people, become: {verdict}."
             )
         else:
             form = "If {high} of {people} had pasted {whose}, the verdict would become: {verdict}."
-        slots["whose"] = Words(KINDS[each["pasted"]])
-        slots["verdict"] = Words(STATES.get(each["becomes"], ""))
+        slots["whose"] = Words(KINDS[pasted["pasted"]])
+        slots["verdict"] = Words(STATES.get(pasted["becomes"], ""))
         yield Sentence("finding", say(form, people=people, **slots))

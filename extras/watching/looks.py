@@ -81,8 +81,8 @@ def _baseline(watched: WatchedSet) -> QuerySet[Look]:
 def finish_look(look_id: int) -> bool:
     """Store what a look found if its questions are answered; whether it has ended."""
     with transaction.atomic():
-        found = Look.objects.select_related("watched").get(pk=look_id)
-        watched = _locked(found.watched_id)
+        unlocked = Look.objects.select_related("watched").get(pk=look_id)
+        watched = _locked(unlocked.watched_id)
         look = watched.looks.get(pk=look_id)
         if look.state != Look.State.ASKING:
             return True

@@ -41,7 +41,7 @@ def result_of(watched: WatchedSet) -> dict[str, Any]:
     people = frozen["people"]["scores"]
     if any(numbers.get("people_changed") for numbers in looks):
         people = []
-    shown = evidence(
+    by_kind = evidence(
         Baseline(
             choices=_every(at_once, "choices"),
             certainties=_every(at_once, "certainties"),
@@ -68,18 +68,18 @@ def result_of(watched: WatchedSet) -> dict[str, Any]:
     another = list(
         dict.fromkeys(words for numbers in looks for words in numbers.get("another", []))
     )
-    moved = [kind for kind in KINDS if shown[kind].shown_at or (kind == JUDGE and another)]
+    moved = [kind for kind in KINDS if by_kind[kind].shown_at or (kind == JUDGE and another)]
     return {
         "verdict": ", ".join(MOVED[kind] for kind in moved) or NOTHING,
         "moved": moved,
         "another": another,
         "looks": len(looks),
         "kinds": {
-            kind: _numbers(shown[kind], later) | {"is_compared": bool(compared[kind])}
+            kind: _numbers(by_kind[kind], later) | {"is_compared": bool(compared[kind])}
             for kind in KINDS
         },
         "sentences": [
-            *_first(moved, shown, len(looks)),
+            *_first(moved, by_kind, len(looks)),
             *another,
             *_of_judge(watched, at_once, looks),
             *_of_items(frozen["features"], looks),
@@ -104,7 +104,7 @@ def _numbers(evidence: Evidence, looks: Sequence[Look]) -> dict[str, Any]:
     }
 
 
-def _first(moved: Sequence[str], shown: Mapping[str, Evidence], looks: int) -> list[str]:
+def _first(moved: Sequence[str], by_kind: Mapping[str, Evidence], looks: int) -> list[str]:
     if not moved:
         count = "1 look" if looks == 1 else f"{looks:,} looks"
         return [f"Nothing shown after {count}."] if looks else ["No look yet."]
@@ -116,7 +116,9 @@ def _first(moved: Sequence[str], shown: Mapping[str, Evidence], looks: int) -> l
         "often than those before.",
     }
     return [
-        words[kind] if shown[kind].shown_at else "Judge moved: it is not the judge that was frozen."
+        words[kind]
+        if by_kind[kind].shown_at
+        else "Judge moved: it is not the judge that was frozen."
         for kind in moved
     ]
 

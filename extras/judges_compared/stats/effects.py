@@ -100,9 +100,9 @@ def factor_effects(credits: npt.ArrayLike, clusters: npt.ArrayLike) -> FactorEff
     >>> [[round(float(mean), 2) for mean in effect.means] for effect in effects]
     [[0.83, 0.17], [0.5, 0.5]]
     """
-    given = np.asarray(credits, dtype=np.float64)
-    known = ~np.isnan(given).reshape(len(given), -1).any(axis=1)
-    values, n = given[known], int(known.sum())
+    table = np.asarray(credits, dtype=np.float64)
+    known = ~np.isnan(table).reshape(len(table), -1).any(axis=1)
+    values, n = table[known], int(known.sum())
     if n == 0:
         return FactorEffects((), None, None, None, None, None, 0, 0, "empty_group")
     codes, n_clusters = relabel(np.asarray(clusters)[known])
@@ -177,5 +177,5 @@ class _Contrasts:
 def _orthogonal_contrasts(levels: int) -> FloatArray:
     """Orthonormal rows that are orthogonal to a constant."""
     rows = [[1.0] * k + [-float(k)] + [0.0] * (levels - k - 1) for k in range(1, levels)]
-    found = np.array(rows)
-    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
+    contrasts = np.array(rows)
+    return np.asarray(contrasts / np.linalg.norm(contrasts, axis=1, keepdims=True))

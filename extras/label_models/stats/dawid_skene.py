@@ -114,15 +114,15 @@ def one_coin(
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
 
     patterns = Patterns.of(votes)
-    given = np.bincount(votes.annotator, minlength=votes.n_annotators).astype(np.float64)
+    n_votes = np.bincount(votes.annotator, minlength=votes.n_annotators).astype(np.float64)
 
     def maximise(posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
         hits = patterns.expected_right(posterior).sum(axis=1)
         accuracy = np.divide(
             hits + right,
-            given + right + wrong,
-            out=np.full(given.shape, np.nan),
-            where=given > 0,
+            n_votes + right + wrong,
+            out=np.full(n_votes.shape, np.nan),
+            where=n_votes > 0,
         )
         return patterns.priors(posterior), accuracy
 
@@ -134,7 +134,7 @@ def one_coin(
     def step(posterior: FloatArray) -> tuple[FloatArray, float]:
         priors, accuracy = maximise(posterior)
         updated, log_likelihood = expect(priors, accuracy)
-        known = accuracy[given > 0]
+        known = accuracy[n_votes > 0]
         prior = float(special.xlogy(right, known).sum() + special.xlog1py(wrong, -known).sum())
         return updated, log_likelihood + prior
 

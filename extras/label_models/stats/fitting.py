@@ -37,13 +37,13 @@ class Patterns:
         kept = np.flatnonzero(example[votes.item] >= 0)
         pattern = example[votes.item[kept]]
         shape = (n_items.size, votes.n_annotators)
-        given = []
+        by_option = []
         for option in range(votes.n_options):
             chosen = votes.choice[kept] == option
             place = (pattern[chosen], votes.annotator[kept][chosen])
-            given.append(sparse.csr_array((np.ones(place[0].size), place), shape=shape))
-        received = tuple((sparse.diags_array(n_items) @ one).T.tocsr() for one in given)
-        return cls(of_item, n_items, tuple(given), received)
+            by_option.append(sparse.csr_array((np.ones(place[0].size), place), shape=shape))
+        received = tuple((sparse.diags_array(n_items) @ one).T.tocsr() for one in by_option)
+        return cls(of_item, n_items, tuple(by_option), received)
 
     @property
     def chosen(self) -> FloatArray:

@@ -122,10 +122,10 @@ def mace(
     _check_iterations(max_iterations)
     patterns = Patterns.of(votes)
     chosen = patterns.chosen
-    given = chosen.sum(axis=1)
+    n_votes = chosen.sum(axis=1)
 
     def fit(spammed: FloatArray) -> _Spamming:
-        return _Spamming.of(spammed, given, prior, spam_prior)
+        return _Spamming.of(spammed, n_votes, prior, spam_prior)
 
     def expect(fitted: _Spamming) -> tuple[FloatArray, FloatArray, float]:
         # All of an annotator's votes for an option have the same odds.
@@ -153,12 +153,12 @@ def mace(
     by_pattern, _, _ = expect(fit(reached.state))
     uniform = np.full(votes.n_options, 1 / votes.n_options)
     posterior = patterns.by_item(by_pattern, uniform)
-    known = given - reached.state.sum(axis=1)
+    known = n_votes - reached.state.sum(axis=1)
     counts = reached.state + spam_prior
     return Mace(
         posterior=posterior,
         answer=_answer(posterior, patterns.of_item >= 0),
-        competence=np.where(given > 0, (known + prior[0]) / (given + sum(prior)), np.nan),
+        competence=np.where(n_votes > 0, (known + prior[0]) / (n_votes + sum(prior)), np.nan),
         spam=counts / counts.sum(axis=1, keepdims=True),
         n_iterations=reached.n_steps,
         converged=reached.converged,
@@ -180,10 +180,10 @@ class _Spamming:
 
     @classmethod
     def of(
-        cls, spammed: FloatArray, given: FloatArray, prior: tuple[float, float], spam_prior: float
+        cls, spammed: FloatArray, n_votes: FloatArray, prior: tuple[float, float], spam_prior: float
     ) -> "_Spamming":
-        known = given - spammed.sum(axis=1)
-        ways = np.stack([known + prior[0], given - known + prior[1]], axis=1)
+        known = n_votes - spammed.sum(axis=1)
+        ways = np.stack([known + prior[0], n_votes - known + prior[1]], axis=1)
         counts = spammed + spam_prior
         log_ways, log_spam = _expected_logs(ways), _expected_logs(counts)
         divergence = _divergence(ways, np.array(prior), log_ways)
@@ -258,7 +258,7 @@ def glad(
         raise ValueError(f"`strength` must be positive, got {strength}.")
     _check_iterations(max_iterations)
     n = votes.n_annotators
-    given = np.bincount(votes.annotator, minlength=n)
+    n_votes = np.bincount(votes.annotator, minlength=n)
     voted = np.bincount(votes.item, minlength=votes.n_items) > 0
     others = float(np.log(votes.n_options - 1))
 
@@ -283,7 +283,7 @@ def glad(
     x = np.concatenate([np.ones(n), np.zeros(votes.n_items)])
     iteration, converged = 0, True
     if votes.n:
-        found = optimize.minimize(
+        optimum = optimize.minimize(
             loss,
             x,
             jac=True,
@@ -296,14 +296,14 @@ def glad(
                 "gtol": tolerance,
             },
         )
-        x, iteration = found.x, int(found.nit)
-        converged = float(np.abs(found.jac).max()) <= tolerance
+        x, iteration = optimum.x, int(optimum.nit)
+        converged = float(np.abs(optimum.jac).max()) <= tolerance
     score = x[:n][votes.annotator] * np.exp(x[n:])[votes.item]
     posterior = _posterior(votes, score + others)
     return Glad(
         posterior=posterior,
         answer=_answer(posterior, voted),
-        ability=np.where(given > 0, x[:n], np.nan),
+        ability=np.where(n_votes > 0, x[:n], np.nan),
         ease=np.where(voted, np.exp(x[n:]), np.nan),
         n_iterations=iteration,
         converged=converged,

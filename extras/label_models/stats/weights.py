@@ -41,10 +41,14 @@ def weighted_vote(votes: Votes, weights: npt.ArrayLike | None = None) -> Majorit
     >>> weighted_vote(votes).answer.tolist()
     [1]
     """
-    given = certainty_weights(votes) if weights is None else np.asarray(weights, dtype=np.float64)
-    if given.shape != votes.item.shape or not np.isfinite(given).all():
-        raise ValueError(f"`weights` must be {votes.n} finite numbers, got shape {given.shape}.")
-    totals = weight_totals(votes, given)
+    vote_weights = (
+        certainty_weights(votes) if weights is None else np.asarray(weights, dtype=np.float64)
+    )
+    if vote_weights.shape != votes.item.shape or not np.isfinite(vote_weights).all():
+        raise ValueError(
+            f"`weights` must be {votes.n} finite numbers, got shape {vote_weights.shape}."
+        )
+    totals = weight_totals(votes, vote_weights)
     counts = votes.counts()
     answer, tied = single_maximum(totals, counts > 0)
     return majority_of(votes, counts, answer, tied, mean_certainty(votes), "exclude")
@@ -68,11 +72,13 @@ def certainty_weights(votes: Votes) -> FloatArray:
     >>> certainty_weights(Votes.from_matrix([[0], [1], [1]], [[40], [60], [np.nan]])).tolist()
     [0.4, 0.6, 0.5]
     """
-    given = ~np.isnan(votes.certainty)
-    sums = np.bincount(votes.annotator[given], votes.certainty[given], minlength=votes.n_annotators)
-    n = np.bincount(votes.annotator[given], minlength=votes.n_annotators)
+    is_stated = ~np.isnan(votes.certainty)
+    sums = np.bincount(
+        votes.annotator[is_stated], votes.certainty[is_stated], minlength=votes.n_annotators
+    )
+    n = np.bincount(votes.annotator[is_stated], minlength=votes.n_annotators)
     own_mean = np.divide(sums, n, out=np.full(votes.n_annotators, 50.0), where=n > 0)
-    return np.asarray(np.where(given, votes.certainty, own_mean[votes.annotator]) / 100)
+    return np.asarray(np.where(is_stated, votes.certainty, own_mean[votes.annotator]) / 100)
 
 
 def log_odds_weights(votes: Votes, truth: npt.ArrayLike) -> FloatArray:

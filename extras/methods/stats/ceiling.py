@@ -168,7 +168,7 @@ def share_of_possible(
         ),
     )
     gain = agreement.value - chance
-    found: list[float] = []
+    shares: list[float] = []
     ends: list[float] = []
     few = False
     for bound, values, slope in bounds:
@@ -179,10 +179,10 @@ def share_of_possible(
         half = t_quantile(float(spread.degrees_of_freedom[0]), (1 + level) / 2) * math.sqrt(
             float(spread.variance[0])
         )
-        found.append(share)
+        shares.append(share)
         ends += [share - half, share + half]
     # Agreement itself is a lower bound of the ceiling.
-    by_low, by_high = found
+    by_low, by_high = shares
     by_low = max(by_high, min(by_low, 1.0))
     low, high = sorted((by_low, by_high))
     if few:
@@ -275,9 +275,9 @@ def agreed_with(answer: npt.ArrayLike, counts: npt.ArrayLike) -> FloatArray:
     """
     chosen, votes = np.asarray(answer, dtype=np.int64), np.asarray(counts, dtype=np.int64)
     n = row_sums(votes)
-    given = (chosen >= 0) & (n > 0)
-    same = votes[np.arange(n.size), np.where(given, chosen, 0)]
-    return np.where(given, same / np.maximum(n, 1), np.nan)
+    has_answer = (chosen >= 0) & (n > 0)
+    same = votes[np.arange(n.size), np.where(has_answer, chosen, 0)]
+    return np.where(has_answer, same / np.maximum(n, 1), np.nan)
 
 
 def pair_agreement(counts: IntArray) -> FloatArray:
@@ -308,13 +308,13 @@ def _checked(counts: npt.ArrayLike) -> IntArray:
 
 def _mean(values: FloatArray, sharing: Sharing, level: float) -> Estimate:
     """The mean of shares, with an interval within [0, 1]."""
-    found: GeneralDifference = general_difference(values, sharing, level=level)
-    if found.value is None:
+    difference: GeneralDifference = general_difference(values, sharing, level=level)
+    if difference.value is None:
         return Estimate(None, "no_pairs")
-    ends = found.interval
+    ends = difference.interval
     if ends is not None:
         ends = replace(ends, low=max(ends.low, 0.0), high=min(ends.high, 1.0))
-    return Estimate(found.value, interval=ends, interval_reason=found.interval_reason)
+    return Estimate(difference.value, interval=ends, interval_reason=difference.interval_reason)
 
 
 def _highest(pair: Estimate, n_options: int) -> Estimate:

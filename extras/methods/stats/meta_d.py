@@ -109,15 +109,15 @@ def certainty_levels(
     people = np.zeros(values.size, dtype=np.int64) if by is None else np.asarray(by)
     if people.shape != values.shape:
         raise ValueError(f"`by` has {people.size} rows, the certainties {values.size}.")
-    found = np.full(values.size, -1, dtype=np.int64)
+    levels = np.full(values.size, -1, dtype=np.int64)
     known = np.flatnonzero(~np.isnan(values))
     rows = known[np.lexsort((values[known], people[known]))]
     is_new = np.diff(people[rows]) != 0
     start, size = _groups(is_new, rows.size)
     tied_from, n_tied = _groups(is_new | (np.diff(values[rows]) != 0), rows.size)
     share = (tied_from - start + n_tied / 2) / np.maximum(size, 1)
-    found[rows] = np.floor(n_levels * share).astype(np.int64)
-    return found
+    levels[rows] = np.floor(n_levels * share).astype(np.int64)
+    return levels
 
 
 def _groups(is_new: BoolArray, n: int) -> tuple[IntArray, IntArray]:

@@ -96,8 +96,8 @@ def set_distance(
     votes = np.asarray(counts, dtype=np.int64)
     n = votes.sum(axis=1)
     p = set_vectors(votes / np.maximum(n, 1)[:, None])
-    each = (set_vectors(shares) - p) ** 2 - p * (1 - p) / np.maximum(n - 1, 1)[:, None]
-    return general_difference(np.where(n >= 2, each.mean(axis=1), np.nan), sharing, level=level)
+    squared = (set_vectors(shares) - p) ** 2 - p * (1 - p) / np.maximum(n - 1, 1)[:, None]
+    return general_difference(np.where(n >= 2, squared.mean(axis=1), np.nan), sharing, level=level)
 
 
 def forced_choices(sets: npt.ArrayLike, forced: npt.ArrayLike) -> ForcedChoices:
@@ -147,10 +147,10 @@ def forced_shares(shares: npt.ArrayLike, matrix: npt.ArrayLike) -> FloatArray:
     >>> forced_shares([[0.5, 0.0, 0.5]], [[1, 0], [0, 1], [0.5, 0.5]]).tolist()
     [[0.75, 0.25]]
     """
-    given, forced = np.asarray(shares, dtype=np.float64), np.asarray(matrix, dtype=np.float64)
+    chosen, forced = np.asarray(shares, dtype=np.float64), np.asarray(matrix, dtype=np.float64)
     if forced.shape != (3, 2):
         raise ValueError(f"`matrix` must have shape (3, 2), got {forced.shape}.")
-    return np.asarray(given @ forced, dtype=np.float64)
+    return np.asarray(chosen @ forced, dtype=np.float64)
 
 
 def ranks(distances: Sequence[float | None]) -> list[int | None]:
@@ -171,6 +171,6 @@ def ranks(distances: Sequence[float | None]) -> list[int | None]:
     """
     known = [None if distance is None else round(distance, ROUNDING) for distance in distances]
     return [
-        None if each is None else 1 + sum(other is not None and other < each for other in known)
-        for each in known
+        None if own is None else 1 + sum(other is not None and other < own for other in known)
+        for own in known
     ]

@@ -109,11 +109,11 @@ def _bets(x: FloatArray, alpha: float) -> FloatArray:
 
 def _lower_ends(x: FloatArray, bets: FloatArray, target: float) -> FloatArray:
     """After each observation, the largest mean below which all means are excluded."""
-    found, end = np.zeros(x.size), 0.0
+    lower, end = np.zeros(x.size), 0.0
     for n in range(1, x.size + 1):
         end = _raised(x[:n], bets[:n], target, end)
-        found[n - 1] = end
-    return found
+        lower[n - 1] = end
+    return lower
 
 
 def _raised(x: FloatArray, bets: FloatArray, target: float, start: float) -> float:

@@ -133,13 +133,13 @@ class _Truth:
         return np.asarray(credit / design.judges - majority)
 
     def _difficulty(self, design: StudyDesign, n: int, rng: np.random.Generator) -> FloatArray:
-        found = self.effects.item * rng.standard_normal((n, design.n_items))
+        difficulty = self.effects.item * rng.standard_normal((n, design.n_items))
         for sd, codes in (
             (self.effects.persona, design.persona),
             (self.effects.question, design.question),
         ):
-            found += sd * rng.standard_normal((n, int(codes.max()) + 1))[:, codes]
-        return found
+            difficulty += sd * rng.standard_normal((n, int(codes.max()) + 1))[:, codes]
+        return difficulty
 
 
 def _crossing(excess: Callable[[float], float], low: float, high: float) -> float:

@@ -93,8 +93,8 @@ def verdicts(
     if n < FEWEST_ITEMS or why_not(sharing):
         none = np.zeros(studies, dtype=np.bool_)
         return SimulatedVerdicts(np.full(studies, CANNOT_TELL), none, unknown, unknown)
-    found = _tests(d.reshape(-1, n), sharing, margin, judges)
-    p, q, half, se, bound = (column.reshape(studies, judges) for column in found)
+    columns = _tests(d.reshape(-1, n), sharing, margin, judges)
+    p, q, half, se, bound = (column.reshape(studies, judges) for column in columns)
     rows = np.arange(studies)
     value = d.mean(axis=2)[rows, best]
     apart, inside = _holm(p)[rows, best] <= ALPHA, _holm(q)[rows, best] <= ALPHA
@@ -169,9 +169,9 @@ def _holm(p: FloatArray) -> FloatArray:
     factors = np.arange(p.shape[1], 0, -1)
     sorted_p = np.take_along_axis(p, order, axis=1)
     stepped = np.maximum.accumulate(np.minimum(1.0, factors * sorted_p), axis=1)
-    found = np.empty_like(p)
-    np.put_along_axis(found, order, stepped, axis=1)
-    return found
+    adjusted = np.empty_like(p)
+    np.put_along_axis(adjusted, order, stepped, axis=1)
+    return adjusted
 
 
 # Single precision halves memory and time; verdicts are computed in double precision.
@@ -328,17 +328,17 @@ def simulate_power(
         raise ValueError("`model` and `layout` must have the same number of answers.")
     wanted = [(gap, ease) for gap in differences if (ease := model.judge_ease(gap)) is not None]
     tried: list[tuple[float, float]] = []
-    found: dict[float, list[SimulatedVerdicts]] = {gap: [] for gap, _ in wanted}
+    by_gap: dict[float, list[SimulatedVerdicts]] = {gap: [] for gap, _ in wanted}
     first, done = True, 0
     for part in _parts(model, layout, judges, n_draws, rng):
         if first:
             tried, first = _near_detectable(model, part, margin), False
-            found |= {gap: [] for gap, _ in tried}
+            by_gap |= {gap: [] for gap, _ in tried}
         for gap, ease in dict(wanted + tried).items():
-            found[gap].append(part.verdicts(ease, margin))
+            by_gap[gap].append(part.verdicts(ease, margin))
         done += part.n
         step(done / n_draws)
-    joined = {gap: SimulatedVerdicts.joined(parts) for gap, parts in found.items()}
+    joined = {gap: SimulatedVerdicts.joined(parts) for gap, parts in by_gap.items()}
     return Power(
         outcomes=tuple(_outcome(gap, joined[gap]) for gap, _ in wanted),
         detectable=_detectable({gap: joined[gap] for gap in sorted(joined) if gap > 0}),
@@ -414,14 +414,14 @@ def _difficulty(
     model: StudyModel, layout: Layout, shape: tuple[int, ...], rng: np.random.Generator
 ) -> SmallFloats:
     """Ease of each item relative to the average, shape (..., items)."""
-    found = model.effects.item * _normal(rng, (*shape, layout.n_items))
+    difficulty = model.effects.item * _normal(rng, (*shape, layout.n_items))
     for sd, codes in (
         (model.effects.persona, layout.persona),
         (model.effects.question, layout.question),
     ):
         if sd:
-            found += sd * _normal(rng, (*shape, int(codes.max()) + 1))[..., codes]
-    return found
+            difficulty += sd * _normal(rng, (*shape, int(codes.max()) + 1))[..., codes]
+    return difficulty
 
 
 def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> SmallFloats:
@@ -452,12 +452,12 @@ def _outcome(difference: float, verdicts: SimulatedVerdicts) -> DesignOutcome:
     return DesignOutcome(difference, chances, half)
 
 
-def _detectable(found: Mapping[float, SimulatedVerdicts]) -> Detectable:
+def _detectable(by_gap: Mapping[float, SimulatedVerdicts]) -> Detectable:
     """Interpolate between the simulated differences, in order."""
     chances = [
-        Chance.of(int((one.state == BETTER).sum()), one.state.size) for one in found.values()
+        Chance.of(int((one.state == BETTER).sum()), one.state.size) for one in by_gap.values()
     ]
-    gaps = np.array([0.0, *found])
+    gaps = np.array([0.0, *by_gap])
     value, low, high = (
         _reached(gaps, np.array([0.0, *(getattr(one, name) for one in chances)]))
         for name in ("value", "high", "low")

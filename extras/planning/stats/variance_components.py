@@ -178,15 +178,15 @@ class _Design:
         self.counts = np.bincount(self.place).astype(np.float64)
 
     def reasons(self, judge: float | None) -> dict[str, Reason]:
-        found: dict[str, Reason] = {}
+        reasons: dict[str, Reason] = {}
         for name in NAMES[:-1]:
             if name not in self.sharing.used:
-                found[name] = "not_identified"
+                reasons[name] = "not_identified"
             elif self.sharing.n_clusters[name] < FEWEST:
-                found[name] = "too_few_clusters"
-        if judge is None or judge in (0, 1) or "item" in found:
-            found["overlap"] = "not_identified"
-        return found
+                reasons[name] = "too_few_clusters"
+        if judge is None or judge in (0, 1) or "item" in reasons:
+            reasons["overlap"] = "not_identified"
+        return reasons
 
     def estimates(self, right: FloatArray, judged: FloatArray | None) -> FloatArray:
         """Estimates of `NAMES` for each study, shape (studies, 5)."""
@@ -194,14 +194,14 @@ class _Design:
         by_name = dict(zip(self.sharing.used, shared[:, 1:].T, strict=True))
         zero = np.zeros(right.shape[0])
         covariances = np.stack([by_name.get(name, zero) for name in NAMES[:-1]], axis=1)
-        found = np.zeros((right.shape[0], len(NAMES)))
+        estimates = np.zeros((right.shape[0], len(NAMES)))
         means = np.clip(right.mean(axis=1), 0.02, 0.98)
-        for study, (mean, each) in enumerate(zip(means, covariances, strict=True)):
-            found[study, :4] = _standard_deviations(float(mean), each)
+        for study, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+            estimates[study, :4] = _standard_deviations(float(mean), covariance)
         if judged is not None:
             for study, (one, mine) in enumerate(zip(right, judged, strict=True)):
-                found[study, 4] = self._overlap(one, mine[self.items], found[study])
-        return found
+                estimates[study, 4] = self._overlap(one, mine[self.items], estimates[study])
+        return estimates
 
     def _overlap(self, right: FloatArray, judged: FloatArray, sds: FloatArray) -> float:
         share = np.bincount(self.place, right) / self.counts
@@ -240,10 +240,10 @@ class _Design:
         model = StudyModel(min(max(accuracy, 0.02), 0.98), 1, effects)
 
         def difficulty() -> FloatArray:
-            found = effects.item * rng.standard_normal((n, size))
+            simulated = effects.item * rng.standard_normal((n, size))
             for sd, codes in ((effects.persona, pilot.persona), (effects.question, pilot.question)):
-                found += sd * rng.standard_normal((n, int(codes.max()) + 1))[:, codes]
-            return found
+                simulated += sd * rng.standard_normal((n, int(codes.max()) + 1))[:, codes]
+            return simulated
 
         hard = difficulty()
         people = int(pilot.annotator.max()) + 1

@@ -385,12 +385,12 @@ def read_models(path: Path) -> Models:
     judges = raw.get("judges")
     if not isinstance(judges, list) or not judges or not all(isinstance(j, dict) for j in judges):
         raise BadRecipe(f"{path}: add a block [[judges]] for each model.")
-    made = tuple(_judge(path, number, judge) for number, judge in enumerate(judges, start=1))
-    names = [judge["name"] for judge in made]
+    models = tuple(_judge(path, number, judge) for number, judge in enumerate(judges, start=1))
+    names = [judge["name"] for judge in models]
     if len(set(names)) < len(names):
         raise BadRecipe(f"{path}: two judges have the same name. Give each its own name.")
-    is_demo = any(str(judge.get("model", "")).startswith(_SIMULATED) for judge in made)
-    return Models(made, bool(raw.get("simulated", False)) or is_demo)
+    is_demo = any(str(judge.get("model", "")).startswith(_SIMULATED) for judge in models)
+    return Models(models, bool(raw.get("simulated", False)) or is_demo)
 
 
 def _judge(path: Path, number: int, raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def prepare(recipe: Recipe, models: Models, options: Repetition) -> list[Planned
             there[question.data.key],
             prefix=options.prefix or recipe.name,
             simulated=models.simulated,
-            given=options.given.get(question.data.key, {}),
+            replaced=options.given.get(question.data.key, {}),
             owner=options.owner,
         )
         for question in {(q.data.key, q.variant): q for q in questions}.values()
@@ -154,7 +154,7 @@ def found(
     answers = collect(recipe, planned)
     released = _released(recipe, options.outputs)
     rows = cell_rows(recipe, answers, released.result["cells"] if released else ())
-    made = tables(recipe, rows)
+    every_table = tables(recipe, rows)
     personas: dict[tuple[str, str], list[str]] = {}
     article: list[ArticleData] = []
     if recipe.is_of_the_paper:
@@ -162,11 +162,11 @@ def found(
             (one.question.data.title, recipe.variants[one.question.variant]): features_of(one.study)
             for one in planned
         }
-        made.append(persona_table([(*key, labels) for key, labels in personas.items()]))
-        made.sort(key=lambda table: table.name)
+        every_table.append(persona_table([(*key, labels) for key, labels in personas.items()]))
+        every_table.sort(key=lambda table: table.name)
         article = in_article(recipe, answers, personas, simulated=models.simulated)
     costs = list(of_items(planned))
-    made.append(cost_table(recipe, costs))
+    every_table.append(cost_table(recipe, costs))
     drawn = charts(recipe, answers, released.charts if released else ())
     result = {
         "schema": SCHEMA,
@@ -179,7 +179,7 @@ def found(
         "models": models.names,
         "cells": rows,
     }
-    return Repeated(result, made, drawn, article)
+    return Repeated(result, every_table, drawn, article)
 
 
 def _labelled(recipe: Recipe, models: Models) -> Recipe:
@@ -225,17 +225,17 @@ def slug_of(prefix: str, data: Data, variant: str, *, simulated: bool) -> str:
 
 def folders(recipe: Recipe, root: Path) -> dict[str, Path]:
     """The existing data set folders below `root`. Raises `BadRecipe` if there are none."""
-    found = {
+    existing = {
         key: root / data.folder
         for key, data in recipe.data.items()
         if (root / data.folder).exists()
     }
-    if not found:
+    if not existing:
         wanted = ", ".join(dict.fromkeys(data.folder for data in recipe.data.values()))
         raise BadRecipe(
             f"{root} has none of the folders {wanted}. Put each data set into its own folder."
         )
-    return found
+    return existing
 
 
 def prepare_study(
@@ -246,17 +246,17 @@ def prepare_study(
     *,
     prefix: str,
     simulated: bool,
-    given: Mapping[str, str],
+    replaced: Mapping[str, str],
     owner: User | None = None,
 ) -> Study:
     """The study of a data set in a variant, with all its items; repeated calls change nothing.
 
-    `given` are options that replace the recipe's. Raises `BadRecipe`.
+    `replaced` are options that replace the recipe's. Raises `BadRecipe`.
     """
     sets = data_sets()
     if data.format not in sets:
         raise BadRecipe(f"data.{data.key}.format: “{data.format}” is none of {', '.join(sets)}.")
-    options = {**data.options.get(variant, {}), **given}
+    options = {**data.options.get(variant, {}), **replaced}
     slug = slug_of(prefix, data, variant, simulated=simulated)
     task = sets[data.format].task
     try:

@@ -54,7 +54,7 @@ class ModelAnswers:
 def collect(recipe: Recipe, planned: Sequence[Planned]) -> list[ModelAnswers]:
     """The answers to every question, with empty counts for runs without answers."""
     data: dict[str, Dataset] = {}
-    found = []
+    answers = []
     for one in planned:
         slug = one.study.slug
         if slug not in data:
@@ -62,8 +62,8 @@ def collect(recipe: Recipe, planned: Sequence[Planned]) -> list[ModelAnswers]:
         by_key = {run.run: run for run in data[slug].runs}
         for row in runs_of(one):
             run = by_key.get(row.key)
-            found.append(_answers(recipe, one.question, row.judge.name, data[slug], run))
-    return found
+            answers.append(_answers(recipe, one.question, row.judge.name, data[slug], run))
+    return answers
 
 
 def _answers(
@@ -163,10 +163,10 @@ def _now(recipe: Recipe, answers: Sequence[ModelAnswers]) -> Iterator[dict[str, 
         if cell.average:
             sizes[cell.table, cell.average] = sizes.get((cell.table, cell.average), 0) + 1
     for cell in recipe.cells:
-        for (data, ask, variant, model), found in by_question.items():
+        for (data, ask, variant, model), answer in by_question.items():
             if (data, ask) != (cell.data, cell.ask):
                 continue
-            counts = found.rules[cell.rule][cell.part]
+            counts = answer.rules[cell.rule][cell.part]
             source = recipe.variants[variant]
             yield _row({"table": cell.table, "row": cell.row}, cell.part, source, model, counts)
             if cell.average:
@@ -206,9 +206,9 @@ def tables(recipe: Recipe, rows: Sequence[Mapping[str, Any]]) -> list[Table]:
 
 def _table(name: str, title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     parts = [part for part in ("overall", "high", "low") if any(r["part"] == part for r in rows)]
-    found: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
+    by_row: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
-        found.setdefault((row["row"], row["source"], row["model"]), {})[row["part"]] = row
+        by_row.setdefault((row["row"], row["source"], row["model"]), {})[row["part"]] = row
     columns = (
         TableColumn("Row"),
         TableColumn("Source"),
@@ -216,7 +216,7 @@ def _table(name: str, title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
         *(TableColumn(part.capitalize(), "tally") for part in parts),
     )
     cells = [
-        [*key, *(_counts(by_part.get(part)) for part in parts)] for key, by_part in found.items()
+        [*key, *(_counts(by_part.get(part)) for part in parts)] for key, by_part in by_row.items()
     ]
     return Table(name, title, columns, cells, _note(name))
 
@@ -266,7 +266,7 @@ def charts(
 
     Panels of the `released` files, if there are any, come first.
     """
-    made = []
+    figures = []
     for name, asks in recipe.figures.items():
         panels = tuple(
             replace(panel, title=f"{panel.title} · {RELEASED}")
@@ -280,8 +280,8 @@ def charts(
             if one.question.ask.key in asks and one.bars
         )
         if panels:
-            made.append(PaperFigure(name, panels, (_FIGURES.get(name, name), _ABOUT_FIGURES)))
-    return made
+            figures.append(PaperFigure(name, panels, (_FIGURES.get(name, name), _ABOUT_FIGURES)))
+    return figures
 
 
 def _panel_title(recipe: Recipe, one: ModelAnswers) -> str:
@@ -336,13 +336,13 @@ def in_article(
     return [
         ArticleData(
             f"{title}, {recipe.variants[variant]}" if several else title,
-            found,
+            asked,
             variables=variables.get((title, recipe.variants[variant]), ()),
             is_simulated=simulated,
             threshold=recipe.threshold,
             fewer_features=FEWER_FEATURES.get(title),
         )
-        for (title, variant), found in runs.items()
+        for (title, variant), asked in runs.items()
     ]
 
 

@@ -41,9 +41,9 @@ def certainty_bars(rows: Sequence[ReleasedAnswer]) -> tuple[tuple[str, int, int]
 
 def by_rule_counts(rules: Mapping[str, Mapping[str, Any]], *, with_tie: bool) -> ByCertainty:
     """The counts of one file or run, by the article's rule for its setting."""
-    found = rules["all_rows" if with_tie else "drop_nonAB"]
+    counts = rules["all_rows" if with_tie else "drop_nonAB"]
     parts = [
-        RightOf.counted(found[p]["correct"], found[p]["n"]) for p in ("overall", "high", "low")
+        RightOf.counted(counts[p]["correct"], counts[p]["n"]) for p in ("overall", "high", "low")
     ]
     return ByCertainty(parts[0]) if with_tie else ByCertainty(*parts)
 
@@ -58,8 +58,8 @@ def in_article(rows: Mapping[str, Sequence[ReleasedAnswer]]) -> list[ArticleData
     Data sets and models are in the article's order. Of several editions of a file, one is a run.
     """
     released = _by_run(file for cell in published()["cells"] for file in cell["files"])
-    found = []
-    for dataset, runs in sorted(_by_run(rows).items(), key=lambda each: ORDER.index(each[0])):
+    articles = []
+    for dataset, runs in sorted(_by_run(rows).items(), key=lambda pair: ORDER.index(pair[0])):
         known = {run: editions[0] for run, editions in released.get(dataset, {}).items()}
         chosen = {
             run: known[run] if known.get(run) in editions else min(editions, key=len)
@@ -72,7 +72,7 @@ def in_article(rows: Mapping[str, Sequence[ReleasedAnswer]]) -> list[ArticleData
             for text in sorted({row.profile for row in rows[file]})
             for fact in split_features(text)
         )
-        found.append(
+        articles.append(
             ArticleData(
                 dataset,
                 [
@@ -84,17 +84,17 @@ def in_article(rows: Mapping[str, Sequence[ReleasedAnswer]]) -> list[ArticleData
                 released=known,
             )
         )
-    return found
+    return articles
 
 
 def _by_run(files: Iterable[str]) -> dict[str, dict[_Run, list[str]]]:
     """The editions of each run of each data set, in the order of the files."""
-    found: dict[str, dict[_Run, list[str]]] = {}
+    by_dataset: dict[str, dict[_Run, list[str]]] = {}
     for name in filter(None, map(ResultName.parse, dict.fromkeys(files))):
         features = "all" if name.features == "All features" else name.features.lower()
         run = (name.model, features, name.with_tie)
-        found.setdefault(name.dataset, {}).setdefault(run, []).append(name.file)
-    return found
+        by_dataset.setdefault(name.dataset, {}).setdefault(run, []).append(name.file)
+    return by_dataset
 
 
 def _article_run(

@@ -232,10 +232,10 @@ def _reason(cell: Mapping[str, Any], accuracy: float, correct: int, n: int) -> s
     fitting = [right for right in range(n + 1) if rounded(right, n) == accuracy]
     if not fitting:
         return f"No whole number of {n} gives {_printed(accuracy)}."
-    found = f"{fitting[0]} of {n} gives {_printed(accuracy)}"
+    fraction = f"{fitting[0]} of {n} gives {_printed(accuracy)}"
     if correct == int(n * accuracy):
-        return f"{found}: the numerator is {_printed(accuracy)} times {n}, truncated."
-    return f"{found}. The reason is not known."
+        return f"{fraction}: the numerator is {_printed(accuracy)} times {n}, truncated."
+    return f"{fraction}. The reason is not known."
 
 
 def _printed(value: float) -> str:

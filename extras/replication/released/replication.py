@@ -137,7 +137,7 @@ def charts(files: Mapping[str, Sequence[ReleasedAnswer]]) -> tuple[PaperFigure, 
         panels["figure2" if whole else "figure3"].append(
             Bars(name.title, _summary(counted), certainty_bars(rows))
         )
-    return tuple(PaperFigure(name, tuple(shown)) for name, shown in panels.items() if shown)
+    return tuple(PaperFigure(name, tuple(bars)) for name, bars in panels.items() if bars)
 
 
 def bars_table(chart: PaperFigure) -> Table:
@@ -175,11 +175,11 @@ EMPTY = {"accuracy": None, "correct": None, "n": None}
 
 def all_tables(result: Mapping[str, Any], charts: Iterable[PaperFigure]) -> dict[str, Table]:
     """All non-empty tables by name."""
-    made = [files(result["files"])]
-    made += [compared(result["cells"], name) for name in TITLES]
-    made.append(printed(result["printed"]))
-    made += [bars_table(chart) for chart in charts]
-    return {table.name: table for table in made if table.rows}
+    tables = [files(result["files"])]
+    tables += [compared(result["cells"], name) for name in TITLES]
+    tables.append(printed(result["printed"]))
+    tables += [bars_table(chart) for chart in charts]
+    return {table.name: table for table in tables if table.rows}
 
 
 def files(described: Mapping[str, Mapping[str, Any]]) -> Table:

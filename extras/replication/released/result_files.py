@@ -73,18 +73,18 @@ class ResultName:
         >>> ResultName.parse("notes.jsonl") is None
         True
         """
-        found = _NAME.fullmatch(file)
-        if found is None:
+        match = _NAME.fullmatch(file)
+        if match is None:
             return None
-        with_persona = found["prompt"] != "no_persona"
+        with_persona = match["prompt"] != "no_persona"
         return cls(
             file=file,
-            dataset=DATASETS[found["dataset"]],
-            with_tie=found["prompt"] == "all_features_with_tie",
+            dataset=DATASETS[match["dataset"]],
+            with_tie=match["prompt"] == "all_features_with_tie",
             with_persona=with_persona,
-            features=FEATURES[found["features"] or "all_features"] if with_persona else "None",
-            model=MODELS.get(found["model"], found["model"]),
-            edition=found["edition"] or "",
+            features=FEATURES[match["features"] or "all_features"] if with_persona else "None",
+            model=MODELS.get(match["model"], match["model"]),
+            edition=match["edition"] or "",
         )
 
     @property

@@ -89,15 +89,15 @@ def split_features(user_info: str) -> list[dict[str, str]]:
     A sentence with two facts becomes two sentences. A sentence that no rule matches keeps the key
     `fact`; repeated keys are numbered.
     """
-    found: list[dict[str, str]] = []
+    features: list[dict[str, str]] = []
     used: Counter[str] = Counter()
     for sentence in _sentences(user_info):
         key, label, value = _recognise(sentence)
         used[key] += 1
         if used[key] > 1:
             key = f"{key}_{used[key]}"
-        found.append({"key": key, "label": label, "value": value, "text": sentence})
-    return found
+        features.append({"key": key, "label": label, "value": value, "text": sentence})
+    return features
 
 
 def _sentences(user_info: str) -> list[str]:
@@ -211,11 +211,11 @@ def parse_released(file: File, faults: Faults | None = None) -> list[ReleasedRow
     rows: list[ReleasedRow] = []
     found_here = Faults() if faults is None else faults
     survey = "opinion" in name.lower()
-    for found in read_json_lines(file):
-        if isinstance(found, BadLine):
-            found_here.append(found.fault)
+    for row in read_json_lines(file):
+        if isinstance(row, BadLine):
+            found_here.append(row.fault)
             continue
-        line, raw = found
+        line, raw = row
         try:
             rows.append(_row(line, raw, survey=survey))
         except _Unreadable as error:
@@ -365,8 +365,8 @@ def read_judgments(file: File, study: Study, skip_faulty: bool) -> JudgmentFile:
     judgments = JudgmentFile()
     unknown = [row.line for row in released if row.item_id not in items]
     if unknown and not (skip_faulty and about):
-        found = without_items(len(unknown), len(released), file.name, first=unknown[0])
-        faults.append(found)
+        fault = without_items(len(unknown), len(released), file.name, first=unknown[0])
+        faults.append(fault)
     if faults:
         raise Refused(faults)
     judgments.without_item = len(unknown)

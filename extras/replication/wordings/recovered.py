@@ -66,31 +66,31 @@ def read_prompts(file: File) -> list[ReleasedPrompt]:
         )
         raise Refused([fault])
     released = parse_released(file)
-    raw = [found for found in read_json_lines(file) if not isinstance(found, BadLine)]
+    raw = [parsed for parsed in read_json_lines(file) if not isinstance(parsed, BadLine)]
     texts = [_texts(row) for _, row in raw]
     if any("pair_a" in text for text in texts):
         _end_pairs(texts)
     return [
-        ReleasedPrompt(row, PromptRow(line, str(fields["prompt"]), found))
-        for row, (line, fields), found in zip(released, raw, texts, strict=True)
+        ReleasedPrompt(row, PromptRow(line, str(fields["prompt"]), parsed))
+        for row, (line, fields), parsed in zip(released, raw, texts, strict=True)
     ]
 
 
 def _texts(raw: dict[str, Any]) -> dict[str, str]:
     """The texts of a row, by slot."""
-    prompt, found = str(raw["prompt"]), {}
+    prompt, texts = str(raw["prompt"]), {}
     if (profile := raw["user_info"]) and profile in prompt:
-        found["persona"] = profile
+        texts["persona"] = profile
     elif match := _PROFILE.search(prompt):
-        found["persona"] = match[1]
+        texts["persona"] = match[1]
     if "asst_A" in raw:
-        found |= {"response_a": raw["asst_A"], "response_b": raw["asst_B"]}
+        texts |= {"response_a": raw["asst_A"], "response_b": raw["asst_B"]}
         for slot, field in (("question_text", "question"), ("context_text", "article")):
             if isinstance(raw.get(field), str):
-                found[slot] = raw[field]
+                texts[slot] = raw[field]
     elif pairs := _PAIRS.search(prompt):
-        found |= {"pair_a": pairs["a"], "pair_b": pairs["b"]}
-    return found
+        texts |= {"pair_a": pairs["a"], "pair_b": pairs["b"]}
+    return texts
 
 
 def _end_pairs(texts: Sequence[dict[str, str]]) -> None:
@@ -149,18 +149,18 @@ def import_protocol(
     """
     study = lock_study(study_id)
     every = read_prompts(file)
-    found = recover([prompt.row for prompt in every])
-    if not {"response_a", "response_b"} <= set(found.slots):
+    recovered = recover([prompt.row for prompt in every])
+    if not {"response_a", "response_b"} <= set(recovered.slots):
         raise NotRecovered("The prompts of this file do not show both responses of its rows.")
     setting, remark = _setting_of(every)
-    shows_persona = "persona" in found.slots
+    shows_persona = "persona" in recovered.slots
     items = _items_of(study, every)
     prompts = [prompt for prompt in every if prompt.released.item_id in items]
     if shows_persona:
         _check_personas(prompts, items)
     field = "template" if shows_persona else "template_without_persona"
-    wording = PromptTemplate(study=study, setting=setting, **{field: found.text})
-    wording.exact_texts = _exact_texts(prompts, items, found.slots, study)
+    wording = PromptTemplate(study=study, setting=setting, **{field: recovered.text})
+    wording.exact_texts = _exact_texts(prompts, items, recovered.slots, study)
     _prove(wording, prompts, items)
     stored = save_wording(
         study_id=study.pk,
@@ -173,7 +173,7 @@ def import_protocol(
         source=PromptTemplate.Source.RECOVERED,
         exact_texts=wording.exact_texts,
         user=user,
-        **{field: found.text},
+        **{field: recovered.text},
     )
     return Recovered(stored, len(every), len(prompts))
 
@@ -188,9 +188,9 @@ def import_template(
     `NotRecovered` or `Refused`, and `InvalidValue`.
     """
     every = read_prompts(file)
-    found = recover([prompt.row for prompt in every])
+    recovered = recover([prompt.row for prompt in every])
     setting, remark = _setting_of(every)
-    shows_persona = "persona" in found.slots
+    shows_persona = "persona" in recovered.slots
     return save_wording(
         study_id=study_id,
         name=name,
@@ -198,8 +198,8 @@ def import_template(
         note=f"The words of {file.name} (SHA-256 {file.sha256()}), whose {len(every):,} prompts "
         f"they rebuild from their own texts.{remark}",
         source=PromptTemplate.Source.RECOVERED,
-        template=found.text if shows_persona else "",
-        template_without_persona=found.text.replace("{{ persona }}", ""),
+        template=recovered.text if shows_persona else "",
+        template_without_persona=recovered.text.replace("{{ persona }}", ""),
         user=user,
     )
 
@@ -254,9 +254,9 @@ def _exact_texts(
     for prompt in prompts:
         item = items[prompt.released.item_id]
         item.study = study
-        shown = _shown_first(prompt, item)
+        first = _shown_first(prompt, item)
         exact = {slot: prompt.row.texts[slot] for slot in slots}
-        spelling = spelling_of(slots_of(item, shown_first=shown), exact, shown_first=shown)
+        spelling = spelling_of(slots_of(item, shown_first=first), exact, shown_first=first)
         if not texts.add(item, spelling):
             raise NotRecovered(
                 f"Line {prompt.row.line}: this file has item {item.key} in two spellings. Keep "

@@ -103,14 +103,14 @@ def _with_unvaried(template: RecoveredText, texts: Mapping[str, str]) -> Recover
         if not text or name in template.slots:
             continue
         parts: list[str | SlotName] = []
-        found = sum(part.count(text) for part in template.parts if isinstance(part, str))
-        if found > 1:
+        count = sum(part.count(text) for part in template.parts if isinstance(part, str))
+        if count > 1:
             raise NotRecovered(
-                f"The {name} is the same in every row and occurs {found} times in the prompts, "
+                f"The {name} is the same in every row and occurs {count} times in the prompts, "
                 "so its place is ambiguous. Use a file with more variety."
             )
         for part in template.parts:
-            if found and isinstance(part, str) and text in part:
+            if count and isinstance(part, str) and text in part:
                 before, after = part.split(text)
                 parts += [before, SlotName(name), after]
             else:

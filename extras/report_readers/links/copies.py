@@ -47,8 +47,8 @@ def write_blind_page(report: Report) -> Stored:
     blinding = Blinding(identities_of(report.study))
     blind = blinding.value(without_people(report.result or {}))
     text = _rendered(report, blind)
-    shown = CODE.sub("", text).encode()
-    if left := [one.word for one in blinding.found_in(shown) if one.is_sure]:
+    hidden = CODE.sub("", text).encode()
+    if left := [one.word for one in blinding.found_in(hidden) if one.is_sure]:
         raise NotShareable(
             f"The report still has “{left[0]}”. Correct the items or the title of the study, and "
             "build the report again."

@@ -53,13 +53,13 @@ class Identity:
 
 def identities_of(study: Study) -> list[Identity]:
     """The names of everybody who worked on a study, its addresses, and this machine."""
-    found = dict[str, Identity]()
+    by_key = dict[str, Identity]()
     for one in (*_people(study), *_settings(study), *_places(study)):
         word = " ".join(one.word.split())
         key = word.casefold()
-        if len(word) >= _SHORTEST.get(one.kind, _USUALLY) and (key not in found or one.is_sure):
-            found[key] = Identity(word, one.kind, one.is_sure)
-    return sorted(found.values(), key=lambda one: (-len(one.word), one.word))
+        if len(word) >= _SHORTEST.get(one.kind, _USUALLY) and (key not in by_key or one.is_sure):
+            by_key[key] = Identity(word, one.kind, one.is_sure)
+    return sorted(by_key.values(), key=lambda one: (-len(one.word), one.word))
 
 
 def _people(study: Study) -> Iterator[Identity]:
@@ -128,9 +128,9 @@ class Blinding:
     def value(self, value: Any) -> Any:
         """The same structure without names, in texts and in values that are an account."""
         if isinstance(value, dict):
-            return {key: self.value(each) for key, each in value.items()}
+            return {key: self.value(part) for key, part in value.items()}
         if isinstance(value, list | tuple):
-            return [self.value(each) for each in value]
+            return [self.value(part) for part in value]
         if isinstance(value, str):
             names = [name.strip() for name in value.split(",")]
             if names and all(name in self._accounts for name in names):

@@ -156,14 +156,14 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
     card = ""
     if shared_card_of(report, hides_names=link.hides_names).is_file():
         card = f"{reverse('shared:card', args=[link_id])}?{urlencode({'key': request.GET['key']})}"
-    shown = {
+    visible = {
         "title": report.study.title,
         "headline": report.result.get("headline") if report.result else None,
     }
     if link.hides_names:
-        shown = Blinding(identities_of(report.study)).value(shown)
+        visible = Blinding(identities_of(report.study)).value(visible)
     context = {
-        **shown,
+        **visible,
         "is_simulated": report.study.is_simulated,
         "report": report,
         "link": link,
@@ -189,10 +189,10 @@ def shared_card(request: HttpRequest, link_id: str) -> HttpResponseBase:
 def shared_files(request: HttpRequest, link_id: str) -> HttpResponseBase:
     """Send the files of a link: without names until they are revealed."""
     link, _ = _opened(request, link_id)
-    found = link_files(link)
-    if found is None:
+    files = link_files(link)
+    if files is None:
         raise Http404("This link has no files, or they are deleted.")
-    return _guarded(FileResponse(found.file.open(), as_attachment=True, filename=found.filename))
+    return _guarded(FileResponse(files.file.open(), as_attachment=True, filename=files.filename))
 
 
 # The page has neither secrets nor words of a request, so it may be compressed.

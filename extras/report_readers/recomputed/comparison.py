@@ -71,7 +71,7 @@ def _item_rows(report: Report) -> dict[str, int]:
     """A hash of each row by item key, because the rows may take a hundred megabytes."""
     path = report_dir(report.public_id) / "tables" / "items.csv"
     with path.open() as file:
-        rows = (found[1] for found in table_rows(file, path.name) if not isinstance(found, BadLine))
+        rows = (line[1] for line in table_rows(file, path.name) if not isinstance(line, BadLine))
         return {row["Item"]: hash(tuple(row.values())) for row in rows}
 
 

@@ -43,20 +43,20 @@ def _recheck(recheck: Recheck, progress: JobProgress) -> dict[str, Any]:
     # This loads the statistics.
     from extras.report_readers.recomputed.recomputing import read_report, verify_report
 
-    found = verify_report(read_report(recheck.report.public_id), on_progress=progress)
+    verification = verify_report(read_report(recheck.report.public_id), on_progress=progress)
     return {
         "found": {
-            "values": len(found.differences),
-            "first": [asdict(one) for one in found.differences[:KEPT]],
-            "software": [asdict(one) for one in found.software],
-            "reasons": list(found.reasons),
-            "superseded": found.is_superseded,
+            "values": len(verification.differences),
+            "first": [asdict(one) for one in verification.differences[:KEPT]],
+            "software": [asdict(one) for one in verification.software],
+            "reasons": list(verification.reasons),
+            "superseded": verification.is_superseded,
             "methods": [
                 {"date": one.change.date, "title": one.change.title, "values": one.values}
-                for one in found.methods
+                for one in verification.methods
             ],
-            "unexplained": found.unexplained,
-            "others": found.others,
+            "unexplained": verification.unexplained,
+            "others": verification.others,
         }
     }
 

@@ -91,7 +91,7 @@ _ROUNDING = 1e-9
 
 def _is_of_numbers(one: ReportDifference) -> bool:
     """Whether one side is a number and the other is too, or is undefined."""
-    numbers = [isinstance(each, int | float) for each in (one.then, one.now)]
+    numbers = [isinstance(number, int | float) for number in (one.then, one.now)]
     return all(numbers) or (any(numbers) and None in (one.then, one.now))
 
 
@@ -168,12 +168,12 @@ def verify_report(
     is_renamed = not people.known & _raters(report)
     if is_renamed:
         report, now = _without_raters(report), _without_raters(now)
-    found = list(differences(report, now))
-    software = tuple(one for one in found if one.path.startswith("software"))
+    every = list(differences(report, now))
+    software = tuple(one for one in every if one.path.startswith("software"))
     reasons = [*_withdrawals(report, people.withdrawn), *_deletions(report, people)]
     superseded = bool(reasons)
     reasons += _other_reasons(report, now, people)
-    changed = tuple(one for one in found if one not in software)
+    changed = tuple(one for one in every if one not in software)
     if software:
         kept = (one for one in changed if not _is_rounding(one))
         changed = tuple(sorted(kept, key=lambda one: not _is_of_numbers(one)))
@@ -199,7 +199,7 @@ def verify_report(
 
 
 def _explained(
-    found: Sequence[ReportDifference], *, known: str
+    changed: Sequence[ReportDifference], *, known: str
 ) -> tuple[list[MethodDifference], list[ReportDifference]]:
     """The changes of methods after the date `known`, and the differences that none explains.
 
@@ -209,15 +209,15 @@ def _explained(
     later = [change for change in method_changes() if change.date > known]
     paths: dict[MethodChange, list[str]] = {change: [] for change in later}
     others = []
-    for one in found:
+    for one in changed:
         # The registration has descriptions of analyses, and no number of them.
         is_described = one.path.startswith("registration.")
-        can = () if is_described else (each for each in later if each.explains(one.path))
+        can = () if is_described else (method for method in later if method.explains(one.path))
         if (change := next(iter(can), None)) is None:
             others.append(one)
         else:
             paths[change].append(one.path)
-    by_change = [MethodDifference(each, len(of), of[0]) for each, of in paths.items() if of]
+    by_change = [MethodDifference(method, len(of), of[0]) for method, of in paths.items() if of]
     return by_change, others
 
 
@@ -316,14 +316,14 @@ def _other_reasons(
     gone = then_people - now_people - people.withdrawn.keys()
     if people.deleted:
         gone &= people.known
-    for name, found in (
+    for name, group in (
         ("newly excluded from the analysis", gone & people.excluded),
         ("no longer counted", gone - people.excluded),
         ("new in the analysis", now_people - then_people),
     ):
-        if found:
-            annotators = "1 annotator is" if len(found) == 1 else f"{len(found)} annotators are"
-            yield f"{annotators} {name}: {', '.join(sorted(found))}."
+        if group:
+            annotators = "1 annotator is" if len(group) == 1 else f"{len(group)} annotators are"
+            yield f"{annotators} {name}: {', '.join(sorted(group))}."
     for key in ("items", "annotations", "judgments", "runs"):
         then, after = report["inputs"][key], now["inputs"][key]
         if then != after:

@@ -31,7 +31,7 @@ def folder_of(report: StudiesReport) -> Stored:
 def pooled_of(report: StudiesReport) -> list[str]:
     """The folders of its pooled reports."""
     root = folder_of(report).path
-    pages = (each.path.removeprefix(f"{root}/") for each in folder_of(report).files())
+    pages = (file.path.removeprefix(f"{root}/") for file in folder_of(report).files())
     names = (page.removesuffix("/report.html") for page in pages if page.endswith("/report.html"))
     return sorted(name for name in names if name not in report.slugs)
 

@@ -52,7 +52,7 @@ class SideBySide:
             write_report(group, out / folder)
             for group, folder in zip(plan.groups, folders, strict=True)
         ]
-        added = [each for each in MORE if options[each.name]]
+        added = [extra for extra in MORE if options[extra.name]]
         results = [write_report([slug], out / slug) for slug in slugs]
         page = write_across([*results, *pooled], out, added=added, not_pooled=plan.not_pooled)
         return page, plan.not_pooled
@@ -64,7 +64,7 @@ def _check_output_folders(slugs: Sequence[str], pooled: Sequence[str], out: Path
     is_ours = (out / "report.html").exists() and any(
         holds(folder, "report") for folder in (out, *folders)
     )
-    across = [path for each in MORE for path in each.paths_across]
+    across = [path for extra in MORE for path in extra.paths_across]
     check_output_folder(out, ("report.html", "tables", "figures", *across), is_ours=is_ours)
     for folder in folders:
         check_output_folder(folder, files_of_report(), is_ours=holds(folder, "report"))

@@ -92,9 +92,9 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
             for exclusion in wave.exclusions
         ),
         left_out=tuple(
-            replace(each, item=f"{wave.study.slug}/{each.item}")
+            replace(left, item=f"{wave.study.slug}/{left.item}")
             for wave in waves
-            for each in wave.left_out
+            for left in wave.left_out
         ),
         runs=_runs(waves, position),
         runs_left_out=sum(wave.runs_left_out for wave in waves),
@@ -266,15 +266,15 @@ def _plan(waves: Sequence[Dataset]) -> tuple[FrozenPlan | None, str]:
 
 def _same(pairs: Iterable[tuple[str, V]]) -> dict[str, V]:
     """Values by key, sorted by key. Raises `BadParameters` if a key has two values."""
-    found: dict[str, V] = {}
+    by_key: dict[str, V] = {}
     for key, value in pairs:
-        if found.setdefault(key, value) != value:
+        if by_key.setdefault(key, value) != value:
             kind = "Item" if isinstance(value, ItemData) else "Persona"
             raise BadParameters(
                 f"{kind} {key} differs between the studies, so they cannot be pooled. Use "
                 "different keys for different content, or report the studies separately."
             )
-    return dict(sorted(found.items()))
+    return dict(sorted(by_key.items()))
 
 
 def _answers(waves: Sequence[Dataset], people: _People, position: Mapping[str, int]) -> Answers:
@@ -296,8 +296,8 @@ def _placed(
         )
         for wave, table, places in zip(waves, tables, people.places, strict=True)
     ]
-    found: Answers = _sorted(moved, "item", "rater")
-    return found
+    in_order: Answers = _sorted(moved, "item", "rater")
+    return in_order
 
 
 def _once(table: Answers, before: Answers | None = None) -> tuple[Answers, int]:
@@ -361,11 +361,11 @@ def _attention(waves: Sequence[Dataset], people: _People) -> tuple[tuple[int, in
 
 def _flagged(waves: Sequence[Dataset], people: _People) -> tuple[bool, ...]:
     """Whether each rater has signs of a program in any wave; empty if nobody has."""
-    found = np.zeros(people.n_raters, dtype=np.bool_)
+    flagged = np.zeros(people.n_raters, dtype=np.bool_)
     for wave, places in zip(waves, people.places, strict=True):
         for place, is_flagged in zip(places, wave.flagged, strict=False):
-            found[place] |= is_flagged
-    return tuple(found.tolist()) if found.any() else ()
+            flagged[place] |= is_flagged
+    return tuple(flagged.tolist()) if flagged.any() else ()
 
 
 def _sums(counts: Iterable[Mapping[K, int]]) -> dict[K, int]:
@@ -413,7 +413,7 @@ def _run(members: Sequence[tuple[Dataset, RunData]], position: Mapping[str, int]
         state_reason="; ".join(dict.fromkeys(run.state_reason for run in runs)),
         cost=sum_of_costs([run.cost for run in runs]),
         judgments=_sorted(parts, "item", "shown_first", "sample"),
-        sent=tuple(each for run in runs for each in run.sent),
-        reported=tuple(each for run in runs for each in run.reported),
+        sent=tuple(part for run in runs for part in run.sent),
+        reported=tuple(part for run in runs for part in run.reported),
         conditions=tuple(dict.fromkeys(sentence for run in runs for sentence in run.conditions)),
     )

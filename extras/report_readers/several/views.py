@@ -60,8 +60,8 @@ class StudiesForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        found = studies_for(user).order_by("-created_at", "-pk")
-        cast(ChosenStudies, self.fields["studies"]).queryset = found
+        studies = studies_for(user).order_by("-created_at", "-pk")
+        cast(ChosenStudies, self.fields["studies"]).queryset = studies
 
     def clean_studies(self) -> Any:
         studies = self.cleaned_data["studies"]
@@ -95,8 +95,8 @@ def choose(request: HttpRequest) -> HttpResponse:
 
 
 def _get(user: User | AnonymousUser, report_id: str) -> StudiesReport:
-    found = (each for each in building.reports_of(user) if each.public_id == report_id)
-    report = next(found, None)
+    matches = (known for known in building.reports_of(user) if known.public_id == report_id)
+    report = next(matches, None)
     if report is None:
         raise Http404("There is no such report, or it is about a study that you cannot see.")
     return report
@@ -147,9 +147,11 @@ def download(request: HttpRequest, report_id: str) -> FileResponse:
 def file(request: HttpRequest, report_id: str, name: str) -> HttpResponseBase:
     """Send a page, or any other file as a download."""
     report, folder = _folder(request.user, report_id)
-    found = next((each for each in folder.files() if each.path == f"{folder.path}/{name}"), None)
-    if found is None:
+    wanted = next(
+        (stored for stored in folder.files() if stored.path == f"{folder.path}/{name}"), None
+    )
+    if wanted is None:
         raise Http404("This report has no such file.")
     if name.endswith(".html"):
-        return scripted_page(request, found, report.content_security_policy)
-    return FileResponse(found.open(), as_attachment=True, filename=name.rsplit("/", 1)[-1])
+        return scripted_page(request, wanted, report.content_security_policy)
+    return FileResponse(wanted.open(), as_attachment=True, filename=name.rsplit("/", 1)[-1])

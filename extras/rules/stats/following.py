@@ -111,11 +111,11 @@ def follow_rules(
     (20, 10, 0.0)
     """
     marks, verdict = np.atleast_2d(np.asarray(favoured)), np.asarray(judge, dtype=np.int64)
-    of_item, given = np.asarray(item, dtype=np.int64), np.asarray(choice, dtype=np.int64)
-    if marks.shape[1:] != verdict.shape or not of_item.shape == given.shape == (sharing.n,):
+    of_item, choices = np.asarray(item, dtype=np.int64), np.asarray(choice, dtype=np.int64)
+    if marks.shape[1:] != verdict.shape or not of_item.shape == choices.shape == (sharing.n,):
         raise ValueError("`favoured` and `judge` are about items, `item` and `choice` of answers.")
-    decided = (verdict >= 0)[of_item] & (given >= 0)
-    sides = [_Sides.of(mark, of_item, given, verdict, decided) for mark in marks]
+    decided = (verdict >= 0)[of_item] & (choices >= 0)
+    sides = [_Sides.of(mark, of_item, choices, verdict, decided) for mark in marks]
     spread = sharing.spread(np.array([side.scores for side in sides]).reshape(-1, sharing.n))
     rows = zip(sides, spread.variance, spread.degrees_of_freedom, strict=True)
     return [_tested(side, float(v), float(df), sharing, level) for side, v, df in rows]
@@ -135,11 +135,16 @@ class _Sides:
 
     @classmethod
     def of(
-        cls, mark: IntArray, item: IntArray, given: IntArray, verdict: IntArray, decided: BoolArray
+        cls,
+        mark: IntArray,
+        item: IntArray,
+        choices: IntArray,
+        verdict: IntArray,
+        decided: BoolArray,
     ) -> "_Sides":
         rows = decided & (mark >= 0)[item]
         of_item = item[rows]
-        people = _follows(given[rows], mark[of_item])
+        people = _follows(choices[rows], mark[of_item])
         judge = _follows(verdict[of_item], mark[of_item])
         lean = np.bincount(of_item, people - 0.5, minlength=mark.size)
         sign = np.where(verdict == TIE, 0, np.where(verdict == mark, 1, -1))

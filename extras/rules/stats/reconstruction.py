@@ -102,20 +102,20 @@ def reconstructed_choices(
     x, y = np.asarray(signs, dtype=np.float64), np.asarray(chosen, dtype=np.float64)
     answers, folds = np.asarray(n, dtype=np.float64), np.asarray(fold, dtype=np.int64)
     y = np.where(answers > 0, y, 0.5)
-    found = np.full(y.size, 0.5)
-    for each in np.unique(folds):
-        inside = folds == each
+    choices = np.full(y.size, 0.5)
+    for held_out in np.unique(folds):
+        inside = folds == held_out
         rest = ~inside
         penalty = _best_penalty(x[rest], y[rest], answers[rest], folds[rest])
         score = x[inside] @ sparse_weights(x[rest], y[rest], answers[rest], penalty)
-        found[inside] = np.where(np.abs(score) < _CLOSE, 0.5, score > 0)
-    return found
+        choices[inside] = np.where(np.abs(score) < _CLOSE, 0.5, score > 0)
+    return choices
 
 
 def _best_penalty(x: FloatArray, y: FloatArray, n: FloatArray, folds: IntArray) -> float:
     losses = np.zeros(len(PENALTIES))
-    for each in np.unique(folds):
-        inside = folds == each
+    for held_out in np.unique(folds):
+        inside = folds == held_out
         for place, penalty in enumerate(PENALTIES):
             weights = sparse_weights(x[~inside], y[~inside], n[~inside], penalty)
             score = x[inside] @ weights

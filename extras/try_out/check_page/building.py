@@ -113,10 +113,10 @@ def _files() -> Iterator[tuple[str, Path]]:
     for name in _FILES:
         yield name, root / name
     for name in _PACKAGES:
-        found = importlib.util.find_spec(name)
-        if found is None or not found.origin:
+        spec = importlib.util.find_spec(name)
+        if spec is None or not spec.origin:
             raise CannotBuild(f"The package {name} is not installed.")
-        yield from _below(Path(found.origin).parent, name)
+        yield from _below(Path(spec.origin).parent, name)
     # Versions, which a report states, and Django's list of languages without their texts.
     for name in _STATED:
         for file in metadata.files(name) or ():
@@ -136,10 +136,10 @@ def _number(folder: Path) -> None:
     """Tell the script for offline use its files, and a hash of all: a new version is noticed."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     names = [str(path.relative_to(folder)) for path in files]
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for path in files:
-        found.update(hashlib.sha256(path.read_bytes()).digest())
-    facts = {"hash": found.hexdigest()[:16], "names": ["./", *names]}
+        hashed.update(hashlib.sha256(path.read_bytes()).digest())
+    facts = {"hash": hashed.hexdigest()[:16], "names": ["./", *names]}
     script = folder / "offline.js"
     script.write_text(f"self.FILES = {json.dumps(facts)};\n{script.read_text('utf-8')}", "utf-8")
 

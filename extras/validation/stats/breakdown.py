@@ -181,16 +181,16 @@ def _breakdown(
     if contest.state is None:
         return BreakdownPoint(None, reason=contest.why_not(contest.found))
     smallest, tried = _smallest(contest)
-    found = smallest
+    fewest = smallest
     if smallest is None and contest.people > EXACT:
-        found = _greedy(contest, suspects)
+        fewest = _greedy(contest, suspects)
     low = len(smallest) if smallest is not None else tried + 1
     return BreakdownPoint(
         contest.state,
-        low if found is not None or contest.people > EXACT else None,
-        None if found is None else len(found),
-        None if found is None else next(contest.states([found])),
-        () if found is None else tuple(int(contest.rows.names[one]) for one in found),
+        low if fewest is not None or contest.people > EXACT else None,
+        None if fewest is None else len(fewest),
+        None if fewest is None else next(contest.states([fewest])),
+        () if fewest is None else tuple(int(contest.rows.names[one]) for one in fewest),
         _curve(contest, rng, n_draws),
     )
 
@@ -220,7 +220,7 @@ def _greedy(contest: Contest, suspects: Sequence[bool]) -> tuple[int, ...] | Non
         for way in range(contest.ways)
         for sign in (1.0, -1.0)
     ]
-    return min((each for each in sets if each is not None), key=len, default=None)
+    return min((members for members in sets if members is not None), key=len, default=None)
 
 
 def _followed(
@@ -257,7 +257,7 @@ def _changes(contest: Contest, members: Sequence[int]) -> bool:
 def _pruned(contest: Contest, members: Sequence[int]) -> tuple[int, ...]:
     kept = list(members)
     for one in members:
-        fewer = [each for each in kept if each != one]
+        fewer = [member for member in kept if member != one]
         if fewer and _changes(contest, fewer):
             kept = fewer
     return tuple(kept)

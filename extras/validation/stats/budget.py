@@ -205,7 +205,7 @@ def error_budget(
     (0.067, 0.033)
     """
     y, rows = np.asarray(correct, dtype=np.float64), np.asarray(item)
-    hits, n_read = (np.asarray(each, dtype=np.float64) for each in (right, read))
+    hits, n_read = (np.asarray(table, dtype=np.float64) for table in (right, read))
     if hits.ndim == 1:
         hits, n_read = hits[:, None, None], n_read[:, None, None]
     of_wording = n_read.sum(axis=2)

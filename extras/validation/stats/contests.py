@@ -97,9 +97,9 @@ class Contest:
     @cached_property
     def counts(self) -> IntArray:
         """Votes by item and option, shape (n, options)."""
-        found = np.zeros((self.n, self.n_options), dtype=np.int64)
-        np.add.at(found, (self.rows.item, self.rows.choice), 1)
-        return found
+        counts = np.zeros((self.n, self.n_options), dtype=np.int64)
+        np.add.at(counts, (self.rows.item, self.rows.choice), 1)
+        return counts
 
     @cached_property
     def changes(self) -> sparse.csr_array:
@@ -127,8 +127,8 @@ class Contest:
         for start in range(0, len(sets), at_once):
             chosen = sets[start : start + at_once]
             members = np.zeros((len(chosen), self.people))
-            for row, each in enumerate(chosen):
-                members[row, list(each)] = 1.0
+            for row, group in enumerate(chosen):
+                members[row, list(group)] = 1.0
             changed = (members @ self.changes).reshape(-1, self.n, self.n_options)
             counts = self.counts + np.rint(changed).astype(np.int64)
             yield from map(self.state_of, self.compared(counts))
@@ -137,10 +137,10 @@ class Contest:
         """The comparison for each table of votes, shape (tables, n, options)."""
         raise NotImplementedError
 
-    def state_of(self, found: Any) -> VerdictState | None:
+    def state_of(self, comparison: Any) -> VerdictState | None:
         raise NotImplementedError
 
-    def why_not(self, found: Any) -> Reason | None:
+    def why_not(self, comparison: Any) -> Reason | None:
         """Why there is no verdict."""
         raise NotImplementedError
 
@@ -210,7 +210,7 @@ class InsteadOfAPerson(Contest):
         if replacement.rarest < FEWEST_OF_A_LABEL:
             return "not_settled"
         ends = [scale.advantage.interval for scale in scales]
-        if any(each is not None and each.low > self.epsilon for each in ends):
+        if any(end is not None and end.low > self.epsilon for end in ends):
             return "not_replaceable"
         p = max(1.0 if scale.p is None else scale.p for scale in scales) * self.among
         is_better = self.same_label <= ONE_LABEL and (replacement.gain_low or 0.0) > 0

@@ -39,7 +39,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--what",
-            choices=["bundle", *(each.name for each in DOCUMENTS)],
+            choices=["bundle", *(document.name for document in DOCUMENTS)],
             default="bundle",
             help="default: bundle",
         )
@@ -76,14 +76,14 @@ class Command(BaseCommand):
             consent_covers_sharing=options["consent_covers_sharing"],
             **{name: options[name] for name in names},
         )
-        found = obstacles(wish)
-        if found and not options["dry_run"]:
-            raise CommandError("\n".join(["Nothing was sent.", *found]))
+        reasons = obstacles(wish)
+        if reasons and not options["dry_run"]:
+            raise CommandError("\n".join(["Nothing was sent.", *reasons]))
         try:
             with prepared(wish) as files:
                 self._list(wish, files)
                 if options["dry_run"]:
-                    self._end_dry_run(found)
+                    self._end_dry_run(reasons)
                     return
                 by = f"{getpass.getuser()}, at the command line"
                 address = publish(wish, files, on_file=self._report, by=by)
@@ -112,11 +112,11 @@ class Command(BaseCommand):
                 "withdrawn answers (docs/formats.md)."
             )
 
-    def _end_dry_run(self, found: list[str]) -> None:
+    def _end_dry_run(self, reasons: list[str]) -> None:
         self.stdout.write("Nothing was sent.")
-        if found:
+        if reasons:
             self.stdout.write(
-                "\n".join(["Before you can send it:", *(f"- {why}" for why in found)])
+                "\n".join(["Before you can send it:", *(f"- {why}" for why in reasons)])
             )
 
     def _report(self, file: Leaving, was_there: bool) -> None:

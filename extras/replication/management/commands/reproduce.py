@@ -119,37 +119,37 @@ class Command(BaseCommand):
             help="folder for reproduction.html, .json, tables/ and article/",
         )
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def handle(self, *args: Any, **entered: Any) -> None:
         from extras.replication.recipes.recipe import find_recipe, read_models
 
         try:
-            recipe, models = find_recipe(given["recipe"]), read_models(given["models"])
-            if given["dry_run"]:
-                self._estimate(recipe, models, given)
+            recipe, models = find_recipe(entered["recipe"]), read_models(entered["models"])
+            if entered["dry_run"]:
+                self._estimate(recipe, models, entered)
             else:
-                self._repeat(recipe, models, given)
+                self._repeat(recipe, models, entered)
         except (BadRecipe, ForeignFiles) as error:
             raise CommandError(str(error)) from error
 
-    def _estimate(self, recipe: Any, models: Any, given: dict[str, Any]) -> None:
+    def _estimate(self, recipe: Any, models: Any, entered: dict[str, Any]) -> None:
         from analysis.report.table_files import to_text, write_tables
         from extras.replication.recipes.asking import cost_table
         from extras.replication.recipes.repetition import estimated
 
-        table = cost_table(recipe, estimated(recipe, models, _options(recipe, given)))
+        table = cost_table(recipe, estimated(recipe, models, _options(recipe, entered)))
         self.stdout.write(to_text(table))
-        if given["out"] is not None:
-            write_tables([table], given["out"])
-            self.stdout.write(f"Wrote {given['out']}/costs.csv.")
+        if entered["out"] is not None:
+            write_tables([table], entered["out"])
+            self.stdout.write(f"Wrote {entered['out']}/costs.csv.")
         self.stdout.write("Nothing was stored or sent.")
 
-    def _repeat(self, recipe: Any, models: Any, given: dict[str, Any]) -> None:
+    def _repeat(self, recipe: Any, models: Any, entered: dict[str, Any]) -> None:
         from analysis.report.table_files import to_text
         from extras.replication.recipes.repetition import ask, found, prepare
         from extras.replication.recipes.reproduction import write_reproduction
         from extras.replication.released.replication import check_output
 
-        options, out = _options(recipe, given), given["out"]
+        options, out = _options(recipe, entered), entered["out"]
         if options.data is None:
             raise CommandError("Give the folder with the data sets with --data, or use --dry-run.")
         if out is not None:
@@ -164,21 +164,21 @@ class Command(BaseCommand):
             stopped = ask(
                 recipe,
                 planned,
-                budget=given["budget"],
-                inline=given["inline"],
-                change=given["change"],
-                confirm_sharing=given["confirm_sharing"],
+                budget=entered["budget"],
+                inline=entered["inline"],
+                change=entered["change"],
+                confirm_sharing=entered["confirm_sharing"],
                 user=options.owner,
                 on_wait=on_wait,
             )
-        made = found(recipe, models, options, planned)
-        for table in made.tables:
+        repeated = found(recipe, models, options, planned)
+        for table in repeated.tables:
             self.stdout.write(to_text(table))
-        self.stdout.write(made.result["state"])
+        self.stdout.write(repeated.result["state"])
         if out is not None:
             try:
                 written = write_reproduction(
-                    made.result, made.tables, made.charts, made.article, out
+                    repeated.result, repeated.tables, repeated.charts, repeated.article, out
                 )
             except OSError as error:
                 raise CommandError(
@@ -189,27 +189,27 @@ class Command(BaseCommand):
             raise CommandError("\n".join(stopped))
 
 
-def _options(recipe: Any, given: dict[str, Any]) -> Any:
+def _options(recipe: Any, entered: dict[str, Any]) -> Any:
     from extras.replication.recipes.repetition import Repetition
 
-    variants = tuple(given["variant"] or recipe.variants)
+    variants = tuple(entered["variant"] or recipe.variants)
     if unknown := [name for name in variants if name not in recipe.variants]:
         known = ", ".join(recipe.variants)
         raise BadRecipe(f"There is no variant “{unknown[0]}”. Use: {known}.")
     replaced: dict[str, dict[str, str]] = {}
-    for data, name, value in given["option"]:
+    for data, name, value in entered["option"]:
         replaced.setdefault(data, {})[name] = value
     owner = None
-    if given["owner"]:
-        owner = User.objects.filter(username=given["owner"]).first()
+    if entered["owner"]:
+        owner = User.objects.filter(username=entered["owner"]).first()
         if owner is None:
-            raise CommandError(f"There is no user “{given['owner']}”.")
+            raise CommandError(f"There is no user “{entered['owner']}”.")
     return Repetition(
         variants=variants,
-        data=given["data"],
-        outputs=given["outputs"],
+        data=entered["data"],
+        outputs=entered["outputs"],
         given=replaced,
-        limit=given["limit"],
+        limit=entered["limit"],
         owner=owner,
-        prefix=given["prefix"],
+        prefix=entered["prefix"],
     )

@@ -42,45 +42,45 @@ class Command(BaseCommand):
             )
         try:
             report = read_report(named)
-            found = verify_report(report, study=options["study"])
+            check = verify_report(report, study=options["study"])
         except NoSuchStudy as error:
             raise CommandError(f"{error} If its data has another name here, add --study.") from None
         except AnalysisError as error:
             raise CommandError(str(error)) from None
-        if found.is_equal:
+        if check.is_equal:
             self.stdout.write(
                 f"Equal: {report['study']['slug']}, inputs {report['inputs']['hash'][:12]}…, "
                 f"seed {report['seed']}. All numbers match the current answers."
             )
-            if found.versions:
+            if check.versions:
                 self.stdout.write(
-                    f"Some software versions changed since the report was built: {found.versions}."
+                    f"Some software versions changed since the report was built: {check.versions}."
                 )
             return
-        for reason in found.reasons:
+        for reason in check.reasons:
             self.stdout.write(reason)
-        for method in found.methods:
+        for method in check.methods:
             change, n = method.change, method.values
             self.stdout.write(
                 f"{change.date}: {change.title} (docs/{change.page}). This can explain "
                 f"{n:,} changed value{'' if n == 1 else 's'}, for example {method.first}."
             )
-        if found.methods and found.unexplained:
-            self.stdout.write(f"No change of a method explains {found.unexplained:,} more.")
-        if found.versions and found.others:
+        if check.methods and check.unexplained:
+            self.stdout.write(f"No change of a method explains {check.unexplained:,} more.")
+        if check.versions and check.others:
             self.stdout.write(
-                f"{found.others:,} other value{' is' if found.others == 1 else 's are'} text, or "
+                f"{check.others:,} other value{' is' if check.others == 1 else 's are'} text, or "
                 "in a part of the report that only one of the versions has."
             )
-        shown = found.differences if options["all"] else found.differences[:SHOWN]
-        for difference in shown:
+        listed = check.differences if options["all"] else check.differences[:SHOWN]
+        for difference in listed:
             self.stdout.write(_line(difference))
-        if len(found.differences) > len(shown):
-            self.stdout.write(f"… and {len(found.differences) - len(shown):,} more (--all).")
-        if found.versions and not any(found.versions in reason for reason in found.reasons):
-            self.stdout.write(f"Some software versions also changed: {found.versions}.")
-        state = "superseded" if found.is_superseded else "out of date"
-        n = len(found.differences)
+        if len(check.differences) > len(listed):
+            self.stdout.write(f"… and {len(check.differences) - len(listed):,} more (--all).")
+        if check.versions and not any(check.versions in reason for reason in check.reasons):
+            self.stdout.write(f"Some software versions also changed: {check.versions}.")
+        state = "superseded" if check.is_superseded else "out of date"
+        n = len(check.differences)
         differ = "1 value differs" if n == 1 else f"{n:,} values differ"
         raise CommandError(f"The report is {state}: {differ}.")
 

@@ -41,13 +41,15 @@ class Command(BaseCommand):
             [judge] = judges_named([options["judge"]])
             plan = plan_for(study, judge, items=options["items"], budget=options["budget"])
             if options["dry_run"]:
-                found = estimate_plan(study, plan)
-                money = "cost unknown" if found.dollars is None else f"about ${found.dollars:.4f}"
+                estimate = estimate_plan(study, plan)
+                money = (
+                    "cost unknown" if estimate.dollars is None else f"about ${estimate.dollars:.4f}"
+                )
                 self.stdout.write(
-                    f"{found.questions:,} questions, about {found.tokens:,} tokens: {money}. "
+                    f"{estimate.questions:,} questions, about {estimate.tokens:,} tokens: {money}. "
                     "Nothing was asked."
                 )
-                for remark in found.remarks:
+                for remark in estimate.remarks:
                     self.stdout.write(f"Note: {remark}")
                 return
             with using(study, "validation"):
