@@ -68,7 +68,10 @@ class ImprovementForm(RunsForm):
         widget=forms.CheckboxSelectMultiple,
     )
     writer = forms.ModelChoiceField(
-        queryset=Judge.objects.none(), label="Judge that writes guidelines", required=False
+        queryset=Judge.objects.none(),
+        label="Judge that writes guidelines",
+        required=False,
+        empty_label="The judge of the run",
     )
     most = forms.IntegerField(
         label="Wordings to try on the sealed part",

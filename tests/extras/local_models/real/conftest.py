@@ -73,7 +73,7 @@ def served(llm: LlmServer, model_url: str) -> Served:
 
 @pytest.fixture
 def study(transactional_db: None) -> Study:
-    """Two items, for settings that need criteria, an advice or a set of options too."""
+    """Two items, for settings that need criteria, an advice, a reference or a set of options too."""
     study = make_study(
         criteria=[
             {"key": "clear", "name": "Clarity", "question": "Which one is clearer?"},
@@ -84,7 +84,7 @@ def study(transactional_db: None) -> Study:
     about = {"study": study, "persona": persona, "question": "What should I cook tonight?"}
     responses = {"r1": {"text": "A lentil soup."}, "r2": {"text": "A roast with potatoes."}}
     advice = {"kind": "advice", "title": "", "text": "The soup is cheaper.", "favors": "r1"}
-    make_item(key="a", advice=advice, **about, **responses)
+    make_item(key="a", advice=advice, reference="A soup of lentils.", **about, **responses)
     option_set = {
         "id": "b",
         "rule": "all",
