@@ -30,11 +30,11 @@ def activity(request: HttpRequest, slug: str) -> HttpResponse:
     """The log with its filters in the query; with `?format=csv` as a file."""
     study = get_study(request.user, slug)
     chosen = {name: request.GET.get(name, "") for name in ("event", "user", "since", "until")}
-    found = _filtered(study, chosen)
+    selected = _filtered(study, chosen)
     if request.GET.get("format") == "csv":
-        return _file(study, found)
+        return _file(study, selected)
     key = (study.pk, *chosen.values())
-    page = LongList(found, _PER_PAGE, name="activity", key=key).get_page(request.GET.get("page"))
+    page = LongList(selected, _PER_PAGE, name="activity", key=key).get_page(request.GET.get("page"))
     entries = study.log.order_by()
     users = entries.exclude(user=None).values_list("user__username", flat=True)
     context = {
@@ -49,16 +49,16 @@ def activity(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _filtered(study: Study, chosen: dict[str, str]) -> QuerySet[StudyLog]:
-    found = study.log.select_related("user")
+    entries = study.log.select_related("user")
     if chosen["event"]:
-        found = found.filter(event=chosen["event"])
+        entries = entries.filter(event=chosen["event"])
     if chosen["user"]:
-        found = found.filter(user__username=chosen["user"])
+        entries = entries.filter(user__username=chosen["user"])
     if since := _day(chosen["since"]):
-        found = found.filter(created_at__gte=since)
+        entries = entries.filter(created_at__gte=since)
     if until := _day(chosen["until"]):
-        found = found.filter(created_at__lt=until + dt.timedelta(days=1))
-    return found
+        entries = entries.filter(created_at__lt=until + dt.timedelta(days=1))
+    return entries
 
 
 def _day(text: str) -> dt.datetime | None:

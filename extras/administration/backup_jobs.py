@@ -29,8 +29,8 @@ def request_backup(*, user_name: str) -> BackupJob:
 
 def request_restore(backup: Backup, *, user_name: str) -> BackupJob:
     """Queue the restoring of a backup. Raises `BackupError` where something is under way."""
-    if found := obstacle():
-        raise BackupError(found)
+    if reason := obstacle():
+        raise BackupError(reason)
     return _request(BackupJob.Action.RESTORE, Path(backup.file), user_name)
 
 
@@ -69,8 +69,8 @@ def _work(job: BackupJob, progress: JobProgress) -> dict[str, str]:
     path = Path(job.file)
     if job.action == BackupJob.Action.MAKE:
         return {"message": _make(path, progress)}
-    if found := obstacle():
-        raise BackupError(found)
+    if reason := obstacle():
+        raise BackupError(reason)
     progress(10, "Every checksum is compared, then everything is replaced.")
     with backups.opened(path) as archive:
         if archive.manifest.key_fingerprint != backups.key_fingerprint():
@@ -91,5 +91,5 @@ def _make(path: Path, progress: JobProgress) -> str:
     if path.is_file():  # a killed worker had finished it
         return "The backup was written."
     progress(10, "Rows and files are written.")
-    made = backups.make_backup(path)
-    return f"{made.rows:,} rows and {made.files:,} files were written."
+    contents = backups.make_backup(path)
+    return f"{contents.rows:,} rows and {contents.files:,} files were written."

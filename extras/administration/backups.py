@@ -70,11 +70,11 @@ def snapshot() -> Iterator[None]:
 
 def kept_models() -> list[type[Model]]:
     """The models whose rows are kept, by table; not sessions, or what processes are doing."""
-    found = apps.get_models(include_auto_created=True)
+    every_model = apps.get_models(include_auto_created=True)
     left_out = (Session, FilesLocation, Heartbeat)
     kept = [
         model
-        for model in found
+        for model in every_model
         if model._meta.managed
         and not model._meta.proxy
         and model not in left_out
@@ -114,8 +114,8 @@ def insert_lines(model: type[Model], lines: Iterable[bytes]) -> int:
     columns = ", ".join(quoted(str(field.column)) for field in fields)
     into = f"INSERT INTO {quoted(model._meta.db_table)} ({columns})"
     places = f"({', '.join(['%s'] * len(fields))})"
-    stored, found = 0, iter(lines)
-    while some := list(islice(found, _ROWS_AT_ONCE)):
+    stored, remaining = 0, iter(lines)
+    while some := list(islice(remaining, _ROWS_AT_ONCE)):
         rows = [
             [
                 field.get_db_prep_save(field.to_python(value), connection)
@@ -272,8 +272,8 @@ def opened(path: Path) -> Iterator[Archive]:
 
 def _manifest_of(bundle: zipfile.ZipFile) -> BackupManifest:
     try:
-        found = json.loads(bundle.read(MANIFEST))
-        number = found["format"]
+        content = json.loads(bundle.read(MANIFEST))
+        number = content["format"]
     except (KeyError, TypeError, *_DAMAGED) as error:
         raise BackupError(
             "The file has no backup manifest. It may be another file, or damaged."
@@ -284,10 +284,10 @@ def _manifest_of(bundle: zipfile.ZipFile) -> BackupManifest:
             "version of the program that made it."
         )
     try:
-        return BackupManifest.model_validate(found)
+        return BackupManifest.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ", ".join(str(each) for each in first["loc"])
+        where = ", ".join(str(step) for step in first["loc"])
         raise BackupError(
             f"The manifest of the backup is damaged at {where}: {first['msg']}. Use another copy."
         ) from error

@@ -54,7 +54,7 @@ def studies_of(user: User, *, heir: User) -> list[HeldStudy]:
 
     `heir` is the administrator, who can take over every study.
     """
-    found = []
+    held = []
     for member in user.memberships.select_related("study", "user").order_by("study__slug"):
         study, is_only = member.study, False
         try:
@@ -67,18 +67,18 @@ def studies_of(user: User, *, heir: User) -> list[HeldStudy]:
             others = others.exclude(user__in=[user, heir])
             ranked = sorted(others, key=lambda other: (-RANK[other.role], other.created_at))
             heirs = [*(other.user for other in ranked), heir]
-            found.append(HeldStudy(study, is_only, grants, heirs))
-    return found
+            held.append(HeldStudy(study, is_only, grants, heirs))
+    return held
 
 
 def left_behind(user: User) -> list[str]:
     """What somebody whose account is closed leaves to others, one sentence per study."""
-    found = []
+    lines = []
     for held in studies_of(user, heir=user):
         parts = ["no owner is left who can sign in"] if held.is_only_owner else []
         if held.grants:
             parts.append(
-                f"these work through the account: {', '.join(each.label for each in held.grants)}"
+                f"these work through the account: {', '.join(grant.label for grant in held.grants)}"
             )
-        found.append(f"“{held.study.slug}”: {'; '.join(parts)}.")
-    return found
+        lines.append(f"“{held.study.slug}”: {'; '.join(parts)}.")
+    return lines

@@ -88,7 +88,7 @@ _VERDICTS = {
 def agreement_of(studies: Sequence[Study]) -> dict[int, StudyAgreement]:
     """The agreement by study. The database extracts the parts, because results are large."""
     parts = {f"part_{name}": KT(path) for name, path in _PARTS.items()}
-    return {found.study_id: _agreement(found) for found in _latest(studies).annotate(**parts)}
+    return {entry.study_id: _agreement(entry) for entry in _latest(studies).annotate(**parts)}
 
 
 def _latest(studies: Sequence[Study] | QuerySet[Study]) -> QuerySet[Report]:
@@ -140,10 +140,10 @@ def _agreement(report: Report) -> StudyAgreement:
 
 def agreement_rows(studies: QuerySet[Study]) -> Iterator[dict[str, Any]]:
     """The table of agreement as rows of a file: shares from 0 to 1, empty where undefined."""
-    found = list(studies)
-    owners = owners_of(found)
-    for start in range(0, len(found), _STUDIES_AT_ONCE):
-        some = found[start : start + _STUDIES_AT_ONCE]
+    listed = list(studies)
+    owners = owners_of(listed)
+    for start in range(0, len(listed), _STUDIES_AT_ONCE):
+        some = listed[start : start + _STUDIES_AT_ONCE]
         agreement = agreement_of(some)
         for study in some:
             yield _file_row(study, owners.get(study.pk, ""), agreement.get(study.pk))
@@ -183,7 +183,7 @@ FILE_COLUMNS = (
 )
 
 
-def _file_row(study: Study, owner: str, found: StudyAgreement | None) -> dict[str, Any]:
+def _file_row(study: Study, owner: str, agreement: StudyAgreement | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "study": study.slug,
         "title": study.title,
@@ -191,10 +191,10 @@ def _file_row(study: Study, owner: str, found: StudyAgreement | None) -> dict[st
         "simulated": study.is_simulated,
         "owner": owner,
         "created_at": study.created_at.isoformat(timespec="minutes"),
-        "report": found.report.number if found else None,
+        "report": agreement.report.number if agreement else None,
     }
     for name in _SHARES:
-        share: ReportedShare = getattr(found, name) if found else ReportedShare()
+        share: ReportedShare = getattr(agreement, name) if agreement else ReportedShare()
         row |= {
             name: share.value,
             f"{name}_low": share.low,
@@ -202,17 +202,17 @@ def _file_row(study: Study, owner: str, found: StudyAgreement | None) -> dict[st
             f"{name}_items": share.items,
         }
     return row | {
-        "judge": found.judge if found else "",
-        "verdict": found.verdict if found else "no report",
+        "judge": agreement.judge if agreement else "",
+        "verdict": agreement.verdict if agreement else "no report",
     }
 
 
 def owners_of(studies: Sequence[Study]) -> dict[int, str]:
-    found: dict[int, list[str]] = {}
+    names_of: dict[int, list[str]] = {}
     owners = Membership.objects.filter(study__in=studies, role=Membership.Role.OWNER)
     for study, name in owners.order_by("pk").values_list("study", "user__username"):
-        found.setdefault(study, []).append(name)
-    return {study: ", ".join(names) for study, names in found.items()}
+        names_of.setdefault(study, []).append(name)
+    return {study: ", ".join(names) for study, names in names_of.items()}
 
 
 def all_studies(*, search: str = "", state: str = "", people: str = "") -> QuerySet[Study]:
@@ -275,7 +275,7 @@ def storage() -> list[StoredFiles]:
     """
     try:
         kinds = [
-            StoredFiles(each.title, *files_storage().usage(each.name)) for each in kinds_of_files()
+            StoredFiles(kind.title, *files_storage().usage(kind.name)) for kind in kinds_of_files()
         ]
     except OSError as error:
         logger.warning("the sizes of files are not known: %s", error)
@@ -306,18 +306,18 @@ def work() -> list[OpenWork]:
             "created_at__min"
         ],
     )
-    found = [runs, *(_open_jobs(model) for model in jobs)]
-    return [kind for kind in found if kind.waiting or kind.running]
+    kinds = [runs, *(_open_jobs(model) for model in jobs)]
+    return [kind for kind in kinds if kind.waiting or kind.running]
 
 
 def _open_jobs(model: type[Job]) -> OpenWork:
     waiting = Q(state=Job.State.QUEUED)
-    found = model._default_manager.aggregate(
+    counts = model._default_manager.aggregate(
         waiting=Count("pk", filter=waiting),
         running=Count("pk", filter=Q(state=Job.State.RUNNING)),
         oldest=Min("created_at", filter=waiting),
     )
-    return OpenWork(str(model._meta.verbose_name_plural).capitalize(), **found)
+    return OpenWork(str(model._meta.verbose_name_plural).capitalize(), **counts)
 
 
 _BACKUPS_SHOWN = 20
@@ -326,7 +326,7 @@ _BACKUPS_SHOWN = 20
 def backups() -> list[tuple[Backup, bool]]:
     """The newest backups, and whether this web server has their files."""
     newest = Backup.objects.order_by("-taken_at")[:_BACKUPS_SHOWN]
-    return [(each, Path(each.file).is_file()) for each in newest]
+    return [(backup, Path(backup.file).is_file()) for backup in newest]
 
 
 def files_location() -> str:
@@ -346,5 +346,7 @@ class ServerPart:
 
 def parts() -> list[ServerPart]:
     """What `/healthz` checks, part by part."""
-    found = {**health(), "disk": disk(), **processes()}
-    return [ServerPart(name.replace("_", " ").capitalize(), state) for name, state in found.items()]
+    state_of = {**health(), "disk": disk(), **processes()}
+    return [
+        ServerPart(name.replace("_", " ").capitalize(), state) for name, state in state_of.items()
+    ]

@@ -56,18 +56,18 @@ def for_superusers(
 def studies(request: HttpRequest) -> HttpResponse | FileResponse:
     """Every study, with the agreement in its latest report; also as a file."""
     chosen = {name: request.GET.get(name, "") for name in ("search", "state", "people")}
-    found = selectors.all_studies(**chosen)
+    matching = selectors.all_studies(**chosen)
     if request.GET.get("format") == "csv":
-        rows = selectors.agreement_rows(found)
+        rows = selectors.agreement_rows(matching)
         return csv_response("agreement", selectors.FILE_COLUMNS, map(dict.values, rows))
     if request.GET.get("format") == "xlsx":
-        return _workbook(selectors.agreement_rows(found))
-    page = page_of(request, found)
-    shown = list(page)
-    agreement, owners = selectors.agreement_of(shown), selectors.owners_of(shown)
+        return _workbook(selectors.agreement_rows(matching))
+    page = page_of(request, matching)
+    on_page = list(page)
+    agreement, owners = selectors.agreement_of(on_page), selectors.owners_of(on_page)
     context = {
         "page": page,
-        "rows": [(s, owners.get(s.pk, ""), agreement.get(s.pk)) for s in shown],
+        "rows": [(s, owners.get(s.pk, ""), agreement.get(s.pk)) for s in on_page],
         "chosen": chosen,
         "states": [*Study.State.choices, (ARCHIVED, "archived")],
         "people": selectors.PEOPLE.items(),

@@ -53,11 +53,11 @@ class Advised(DesignData):
     @property
     def digest(self) -> str:
         """Equal for equal contents."""
-        found = hashlib.sha256("|".join([*self.kinds, *self.runs]).encode())
-        found.update(self.favors.tobytes())
+        digest = hashlib.sha256("|".join([*self.kinds, *self.runs]).encode())
+        digest.update(self.favors.tobytes())
         for before in (self.people, *self.runs.values()):
-            found.update(before.choice.tobytes() + before.certainty.astype("<f8").tobytes())
-        return found.hexdigest()
+            digest.update(before.choice.tobytes() + before.certainty.astype("<f8").tobytes())
+        return digest.hexdigest()
 
 
 def advice_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Advised | None:
@@ -85,37 +85,37 @@ def _of_people(
     study: Study, position: Mapping[int, int], raters: Sequence[str], answers: Answers
 ) -> Before:
     number = {pseudonym: index for index, pseudonym in enumerate(raters)}
-    found = InitialAnswer.objects.filter(assignment__annotator__study=study).values_list(
+    rows = InitialAnswer.objects.filter(assignment__annotator__study=study).values_list(
         "assignment__item_id", "assignment__annotator__pseudonym", "choice", "certainty"
     )
-    given = {
+    answers_of = {
         (position[item], number[rater]): _given(choice, certainty)
-        for item, rater, choice, certainty in found
+        for item, rater, choice, certainty in rows
         if rater in number and item in position
     }
     keys = zip(answers.item.tolist(), answers.rater.tolist(), strict=True)
-    return _before(given.get(key) for key in keys)
+    return _before(answers_of.get(key) for key in keys)
 
 
 def _of_runs(
     study: Study, position: Mapping[int, int]
 ) -> dict[str, dict[tuple[int, int, int], _Given]]:
     """The first answer of each judgment, by the run's key and then by item, order and sample."""
-    found = Judgment.objects.filter(
+    judgments = Judgment.objects.filter(
         run__study=study, details__has_key="before_advice", item__split=Item.Split.MAIN
     ).values_list("run__key", "item_id", "shown_first", "sample", "details")
     runs: dict[str, dict[tuple[int, int, int], _Given]] = {}
-    for run, item, first, sample, details in found.iterator():
+    for run, item, first, sample, details in judgments.iterator():
         first_answer: dict[str, Any] = (details or {})["before_advice"]
         key = position[item], CODE[first], sample
         runs.setdefault(run, {})[key] = _given(first_answer["choice"], first_answer["certainty"])
     return runs
 
 
-def _aligned(run: RunData, given: Mapping[tuple[int, int, int], _Given]) -> Before:
+def _aligned(run: RunData, answers_of: Mapping[tuple[int, int, int], _Given]) -> Before:
     rows = run.judgments
     keys = zip(rows.item.tolist(), rows.shown_first.tolist(), rows.sample.tolist(), strict=True)
-    return _before(given.get(key) for key in keys)
+    return _before(answers_of.get(key) for key in keys)
 
 
 def _given(choice: str, certainty: int | None) -> _Given:

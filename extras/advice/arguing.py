@@ -103,8 +103,10 @@ def items_for(study: Study, wanted: WantedArguments) -> list[Item]:
             "This study already shows its items with and without arguments. Start from "
             f"“{study.source[SOURCE]['from']}”."
         )
-    found = Item.objects.filter(study=study, option_set={}, advice={}).select_related("persona")
-    items = [item for item in found.order_by("key") if openings(item) is not None]
+    open_items = Item.objects.filter(study=study, option_set={}, advice={}).select_related(
+        "persona"
+    )
+    items = [item for item in open_items.order_by("key") if openings(item) is not None]
     if not items:
         raise StudyError(
             "No item can be argued about: each needs two responses with different texts, and no "
@@ -126,7 +128,7 @@ def openings(item: Item) -> Mapping[str, str] | None:
     if not all(texts.values()) or fold(texts["r1"]) == fold(texts["r2"]):
         return None
     for n in range(6, max(map(len, words.values())) + 6):
-        starts = {side: " ".join(each[:n]) for side, each in words.items()}
+        starts = {side: " ".join(side_words[:n]) for side, side_words in words.items()}
         if fold(starts["r1"]) != fold(starts["r2"]):
             return {
                 side: start if start == texts[side] else f"{start} …"
@@ -180,8 +182,8 @@ def rows_for(items: Sequence[Item], wanted: WantedArguments, *, judges: int) -> 
     drawn: dict[str, list[bool]] = {}
     for of_kind in _by_truth(items).values():
         order = rng.sample(of_kind, len(of_kind))
-        for number, each in enumerate(order, start=rng.randrange(8)):
-            drawn[each.key] = [bool(number >> bit & 1) for bit in range(3)]
+        for number, item_of_kind in enumerate(order, start=rng.randrange(8)):
+            drawn[item_of_kind.key] = [bool(number >> bit & 1) for bit in range(3)]
     rows = []
     for item in items:
         is_turned, speaks_second, by_second = drawn[item.key]
@@ -210,10 +212,10 @@ def rows_for(items: Sequence[Item], wanted: WantedArguments, *, judges: int) -> 
 
 
 def _by_truth(items: Iterable[Item]) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = defaultdict(list)
+    items_of: dict[str, list[Item]] = defaultdict(list)
     for item in items:
-        found[item.first_person].append(item)
-    return found
+        items_of[item.first_person].append(item)
+    return items_of
 
 
 def cost_of(
@@ -224,11 +226,11 @@ def cost_of(
     sent = [0.0, 0.0]
     rows = rows_for(items, wanted, judges=1 + (second is not None))
     by_key = {item.key: item for item in items}
-    each = wanted.words * _TOKENS_PER_WORD
+    longest = wanted.words * _TOKENS_PER_WORD
     for row in rows:
         prompt = messages_for(by_key[row.item_key], row, [], job=job)[0].text
         earlier = (row.round - 1) * (2 if row.arm == Arm.DEBATE else 1)
-        sent[row.by_second] += len(prompt.encode()) / _BYTES_PER_TOKEN + earlier * each
+        sent[row.by_second] += len(prompt.encode()) / _BYTES_PER_TOKEN + earlier * longest
     written = [sum(not row.by_second for row in rows), sum(row.by_second for row in rows)]
     dollars: Decimal | None = Decimal(0)
     for one, n_in, n_out in zip((judge, second), sent, written, strict=True):
@@ -237,10 +239,10 @@ def cost_of(
         if one.price_input is None or one.price_output is None:
             dollars = None
         else:
-            tokens = one.price_input * Decimal(n_in) + one.price_output * Decimal(n_out * each)
+            tokens = one.price_input * Decimal(n_in) + one.price_output * Decimal(n_out * longest)
             dollars += tokens / 10**6
     old = (one.named_price_remark for one in (judge, second) if one is not None)
-    tokens_in_all = int(sum(sent) + len(rows) * each)
+    tokens_in_all = int(sum(sent) + len(rows) * longest)
     return ArgumentCost(len(items), len(rows), tokens_in_all, dollars, tuple(filter(None, old)))
 
 
@@ -353,8 +355,8 @@ def _next(job: ArgumentJob, number: int, *, by_second: bool) -> list[tuple[Argum
     An argument fails with an earlier one that is missing, or with an item that has changed.
     """
     waiting = job.arguments.filter(state=Argument.State.WAITING, round=number, by_second=by_second)
-    found: list[tuple[Argument, Messages]] = []
-    while not found and (rows := list(waiting.order_by("pk")[:AT_ONCE])):
+    requests: list[tuple[Argument, Messages]] = []
+    while not requests and (rows := list(waiting.order_by("pk")[:AT_ONCE])):
         keys = {row.item_key for row in rows}
         items = Item.objects.filter(study=job.study, key__in=keys).select_related("persona")
         by_key = {item.key: item for item in items.select_related("study")}
@@ -368,9 +370,9 @@ def _next(job: ArgumentJob, number: int, *, by_second: bool) -> list[tuple[Argum
             elif len(earlier) < sides * (number - 1):
                 _fail(row, "An earlier argument is missing.")
             else:
-                mine = [(each.side == row.side, each.text) for each in earlier]
-                found.append((row, messages_for(item, row, mine, job=job)))
-    return found
+                mine = [(argument.side == row.side, argument.text) for argument in earlier]
+                requests.append((row, messages_for(item, row, mine, job=job)))
+    return requests
 
 
 def _spoken(
@@ -395,17 +397,17 @@ def transcripts(job: ArgumentJob) -> Transcripts:
 
     Items that miss an argument in any arm are left out of all, so that the arms stay comparable.
     """
-    found: dict[str, dict[str, list[Argument]]] = defaultdict(lambda: defaultdict(list))
+    arguments: dict[str, dict[str, list[Argument]]] = defaultdict(lambda: defaultdict(list))
     missing = set()
     for row in job.arguments.order_by("item_key", "arm", "round", "speaker"):
         if row.state == Argument.State.WRITTEN:
-            found[row.item_key][row.arm].append(row)
+            arguments[row.item_key][row.arm].append(row)
         else:
             missing.add(row.item_key)
     now = dict(Item.objects.filter(study=job.study).values_list("key", "content_hash"))
     return {
         key: arms
-        for key, arms in found.items()
+        for key, arms in arguments.items()
         if key not in missing
         and all(now.get(key) == row.item_hash for rows in arms.values() for row in rows)
     }

@@ -165,7 +165,7 @@ def mind_changes(before: npt.ArrayLike, after: npt.ArrayLike, truth: npt.ArrayLi
     >>> mind_changes([0, 0, 1, 1, -1], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0])
     MindChanges(n=4, changed=2, wrong=2, corrected=1, right=2, misled=1)
     """
-    first, second, right = (np.asarray(each) for each in (before, after, truth))
+    first, second, right = (np.asarray(choices) for choices in (before, after, truth))
     both = (first >= 0) & (second >= 0)
     scored = both & (right >= 0)
     was_right, was_wrong = scored & (first == right), scored & (first != right)

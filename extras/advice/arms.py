@@ -56,8 +56,8 @@ class OneArm:
             arms[arm] += 1
         picked: list[Item] = []
         left = [(item, *item_and_arm(item.key)) for item in items]
-        while len(picked) < wanted and (left := [each for each in left if each[1] not in taken]):
-            item, stem, arm = min(left, key=lambda each: (each[0].seats_taken, arms[each[2]]))
+        while len(picked) < wanted and (left := [place for place in left if place[1] not in taken]):
+            item, stem, arm = min(left, key=lambda place: (place[0].seats_taken, arms[place[2]]))
             picked.append(item)
             taken.add(stem)
             arms[arm] += 1
@@ -90,8 +90,8 @@ def arms_study(
     `beliefs` is a study in which the same people answer for themselves. Raises `StudyError` if
     there is no such item or the short name is taken.
     """
-    found = transcripts(job)
-    if not found:
+    arguments = transcripts(job)
+    if not arguments:
         raise StudyError("No item has all its arguments yet. Write the rest first.")
     if beliefs is not None and not beliefs.asks_own_answers:
         raise StudyError(
@@ -99,27 +99,27 @@ def arms_study(
             "they believe."
         )
     study = job.study
-    arms = [Arm.NONE.value, *sorted({arm for each in found.values() for arm in each})]
+    arms = [Arm.NONE.value, *sorted({arm for of_item in arguments.values() for arm in of_item})]
     copy = copy_study(
         study_id=study.pk,
         slug=slug,
         title=title or f"{study.title}: with and without debate"[:200],
         with_items=True,
-        only={key: {} for key in found},
+        only={key: {} for key in arguments},
         by=by,
         human_sample=None,
-        items_per_annotator=min(study.items_per_annotator, len(found)),
+        items_per_annotator=min(study.items_per_annotator, len(arguments)),
     )
     personas = {persona.key: persona for persona in Persona.objects.filter(study=copy)}
     items = {item.key: item for item in Item.objects.filter(study=copy).select_related("persona")}
     media = keeper().stored(copy)
-    for key in sorted(found):
+    for key in sorted(arguments):
         raw, item = raw_item(items[key]), items[key]
         item.study = copy
-        advice = {arm: advice_of(item, arm, rows) for arm, rows in found[key].items()}
+        advice = {arm: advice_of(item, arm, rows) for arm, rows in arguments[key].items()}
         item.delete()
         for arm in arms:
-            note = {"item": key, "models": models_of(found[key].get(arm, ()))}
+            note = {"item": key, "models": models_of(arguments[key].get(arm, ()))}
             version = {
                 "id": key_in(key, arm),
                 "group": raw["group"] or key,
@@ -127,8 +127,8 @@ def arms_study(
                 "metadata": raw["metadata"] | {SOURCE: note},
             }
             store_twin(copy, raw | version, personas, media)
-    left_out = job.arguments.values("item_key").distinct().count() - len(found)
-    drawn = {"items": len(found), "left_out": left_out, "arms": arms, "rounds": job.rounds}
+    left_out = job.arguments.values("item_key").distinct().count() - len(arguments)
+    drawn = {"items": len(arguments), "left_out": left_out, "arms": arms, "rounds": job.rounds}
     judges = [name for name in (job.judge_name, job.second_name) if name]
     copy.source = copy.source | {SOURCE: {"from": study.slug, "judges": judges} | drawn}
     seat_items(copy)

@@ -51,23 +51,23 @@ class _Rater:
     def take(self, rows: BoolArray) -> "_Rater":
         """Some answers of people, which are the same rows in both."""
         own = (self.before, self.after, self.truth, self.arm, self.favors)
-        return _Rater(self.answers.take(rows), *(each[rows] for each in own))
+        return _Rater(self.answers.take(rows), *(values[rows] for values in own))
 
 
 def arms(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study without arms."""
     source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
-    given = study.data.of(Advised)
-    if source is None or given is None:
+    advised = study.data.of(Advised)
+    if source is None or advised is None:
         return {}
-    found = [item_and_arm(item.key) for item in study.data.items]
-    stems = {stem: place for place, stem in enumerate(sorted({stem for stem, _ in found}))}
-    stem = np.array([stems[each] for each, _ in found], dtype=np.int64)
-    arm = np.array([ARMS.index(a) if a in ARMS else MISSING for _, a in found], dtype=np.int64)
+    item_arms = [item_and_arm(item.key) for item in study.data.items]
+    stems = {stem: place for place, stem in enumerate(sorted({stem for stem, _ in item_arms}))}
+    stem = np.array([stems[name] for name, _ in item_arms], dtype=np.int64)
+    arm = np.array([ARMS.index(a) if a in ARMS else MISSING for _, a in item_arms], dtype=np.int64)
     margin = float(study.data.study.equivalence_margin)
-    people = _people(study, given, stem, arm)
-    judged = [(run, _judge(study, given, run, stem, arm)) for run in study.data.runs]
-    raters = [people, *(rater for run, rater in judged if run.run in given.runs)]
+    people = _people(study, advised, stem, arm)
+    judged = [(run, _judge(study, advised, run, stem, arm)) for run in study.data.runs]
+    raters = [people, *(rater for run, rater in judged if run.run in advised.runs)]
     entries = [_entry(rater, source["arms"], margin) for rater in raters]
     tests = [test for _, tests in entries for test in tests]
     ps = holm([difference.p for _, difference in tests])
@@ -82,7 +82,7 @@ def arms(study: ReportedStudy) -> Json:
                 number(detectable_difference(difference, among=next(left))),
                 why or "no_variation",
             )
-    runs = [run for run in study.data.runs if run.run in given.runs]
+    runs = [run for run in study.data.runs if run.run in advised.runs]
     return {
         "arms": {
             "from": source["from"],
@@ -226,7 +226,7 @@ def _accuracy(right: BoolArray, rows: BoolArray) -> Json:
 
 def _beliefs(rater: _Rater, belief: Ints, used: Sequence[str], margin: float) -> Json:
     """Each arm of people whose own answer was right, wrong, or is not known."""
-    found: Json = {}
+    groups: Json = {}
     for name, code in (("right", 1), ("wrong", 0), ("unknown", MISSING)):
         part = rater.take(belief == code)
         rows = []
@@ -237,15 +237,15 @@ def _beliefs(rater: _Rater, belief: Ints, used: Sequence[str], margin: float) ->
                 gain = arm_difference(part.answers.right, part.answers, at, none, margin=margin)
                 entry["gain"] = {"n": gain.n} | tested(gain)
             rows.append(entry)
-        found[name] = rows
-    return found
+        groups[name] = rows
+    return groups
 
 
 def _labelled(report: ReportJson) -> list[tuple[str, ReportJson]]:
-    found = report["arms"]
-    rows = [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
-    has_people = any(each["n"] for each in found["people"]["arms"].values())
-    return [("people", found["people"])] * has_people + rows
+    arms = report["arms"]
+    rows = [(run_name(entry, arms["judges"]), entry) for entry in arms["judges"]]
+    has_people = any(arm["n"] for arm in arms["people"]["arms"].values())
+    return [("people", arms["people"])] * has_people + rows
 
 
 def _named(who: str) -> str:
@@ -254,9 +254,9 @@ def _named(who: str) -> str:
 
 def arms_table(report: ReportJson) -> Table:
     rows = [
-        (f"{_named(who)}, {NAMES[arm]}", each)
+        (f"{_named(who)}, {NAMES[arm]}", cells)
         for who, entry in _labelled(report)
-        for arm, each in entry["arms"].items()
+        for arm, cells in entry["arms"].items()
     ]
     return table_of_entries(
         "arms",
@@ -283,9 +283,9 @@ def arms_table(report: ReportJson) -> Table:
 
 def differences_table(report: ReportJson) -> Table:
     rows = [
-        (f"{_named(who)}, {_words(each['one'], each['other'])}", each)
+        (f"{_named(who)}, {_words(difference['one'], difference['other'])}", difference)
         for who, entry in _labelled(report)
-        for each in entry["differences"]
+        for difference in entry["differences"]
     ]
     return table_of_entries(
         "arms_differences",
@@ -414,8 +414,8 @@ class ArmsSection(Section):
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         if not self.is_needed(report):
             return {}
-        entries = [each for _, entry in _labelled(report) for each in entry["differences"]]
-        return {KIND: [claim_p(each) for each in entries]}
+        entries = [gain for _, entry in _labelled(report) for gain in entry["differences"]]
+        return {KIND: [claim_p(gain) for gain in entries]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if self.is_needed(report):
@@ -430,8 +430,8 @@ class ArmsSection(Section):
         for side, (who, entry) in enumerate(_labelled(report) if self.is_needed(report) else ()):
             has_people = len(_labelled(report)) > len(report["arms"]["judges"])
             path = "people" if who == "people" else f"judges.{side - has_people}"
-            for place, each in enumerate(entry["differences"]):
-                words = _in_words(report, who, each, f"arms.{path}.differences.{place}")
+            for place, difference in enumerate(entry["differences"]):
+                words = _in_words(report, who, difference, f"arms.{path}.differences.{place}")
                 yield Sentence("finding", words)
 
 

@@ -48,17 +48,17 @@ def beliefs_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Beli
     asked = {position[item.pk]: _asked(item) for item in _items(study) if item.pk in position}
     here = dict(_people(study))
     own = _own_answers(link.beliefs)
-    found = []
+    codes = []
     for item, rater in zip(data.answers.item.tolist(), data.answers.rater.tolist(), strict=True):
         key, is_turned = asked[item]
-        given = own.get((here.get(data.raters[rater], ""), key))
-        if given is None:
-            found.append(MISSING)
+        answer = own.get((here.get(data.raters[rater], ""), key))
+        if answer is None:
+            codes.append(MISSING)
             continue
-        choice, was_turned = given
+        choice, was_turned = answer
         is_same = choice not in _TURNED or is_turned == was_turned
-        found.append(CODE[choice if is_same else _TURNED[choice]])
-    return Beliefs(np.array(found, dtype=np.int8))
+        codes.append(CODE[choice if is_same else _TURNED[choice]])
+    return Beliefs(np.array(codes, dtype=np.int8))
 
 
 _Question = tuple[str, ...]
@@ -89,12 +89,12 @@ def _own_answers(study: Study) -> dict[tuple[str, _Question], tuple[str, bool]]:
         assignment__annotator__excluded_at=None,
         standing__in=_COUNTING,
     ).values_list("assignment__annotator__prolific_identity__pid", "assignment__item", "choice")
-    found = {}
+    answers = {}
     for pid, item, choice in rows.order_by("pk"):
         if pid and item in asked:
             question, is_turned = asked[item]
-            found[pid, question] = choice, is_turned
-    return found
+            answers[pid, question] = choice, is_turned
+    return answers
 
 
 BELIEFS = ExtraReader("beliefs", beliefs_of)

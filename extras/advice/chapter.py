@@ -167,14 +167,14 @@ _PEOPLE = "People"
 
 def advice(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study without advice."""
-    given = study.data.of(Advised)
-    if given is None:
+    advised = study.data.of(Advised)
+    if advised is None:
         return {}
     answers = study.data.answers
     people = _compare(
         study,
-        given.favors,
-        given.people,
+        advised.favors,
+        advised.people,
         answers.item,
         answers.choice.astype(np.int64),
         answers.certainty,
@@ -182,7 +182,7 @@ def advice(study: ReportedStudy) -> Json:
     )
     judges = []
     for run in study.data.runs:
-        if (before := given.runs.get(run.run)) is None:
+        if (before := advised.runs.get(run.run)) is None:
             continue
         rows = run.judgments
         codes = {
@@ -190,22 +190,22 @@ def advice(study: ReportedStudy) -> Json:
             "persona": study.shared.persona[rows.item],
             "question": study.shared.question[rows.item],
         }
-        found = _compare(
+        compared = _compare(
             study,
-            given.favors,
+            advised.favors,
             before,
             rows.item,
             rows.choice.astype(np.int64),
             rows.certainty,
             Sharing.of_items(len(rows), codes),
         )
-        judges.append(identity(run) | found)
-    kinds = Counter(kind for kind in given.kinds if kind)
+        judges.append(identity(run) | compared)
+    kinds = Counter(kind for kind in advised.kinds if kind)
     return {
         "advice": {
             "items": sum(kinds.values()),
             "kinds": dict(sorted(kinds.items())),
-            "favors": int((given.favors >= 0).sum()),
+            "favors": int((advised.favors >= 0).sum()),
             "people": people,
             "judges": judges,
         }
@@ -221,7 +221,7 @@ def _compare(
     certainty: FloatArray,
     sharing: Sharing,
 ) -> Json:
-    found = persuasion(
+    measured = persuasion(
         before.choice.astype(np.int64),
         after,
         before.certainty,
@@ -230,7 +230,7 @@ def _compare(
         sharing,
         threshold=study.threshold,
     )
-    return _entry(found) | {"accuracy": _accuracy(study, before, item, after)}
+    return _entry(measured) | {"accuracy": _accuracy(study, before, item, after)}
 
 
 def _entry(persuasion: Persuasion) -> Json:
@@ -255,8 +255,8 @@ def _accuracy(study: ReportedStudy, before: Before, item: IntArray, after: IntAr
 
 
 def _labelled(report: ReportJson) -> list[tuple[str, ReportJson]]:
-    found = report["advice"]
-    return [(_PEOPLE, found["people"]), *((e["judge"], e) for e in found["judges"])]
+    sides = report["advice"]
+    return [(_PEOPLE, sides["people"]), *((e["judge"], e) for e in sides["judges"])]
 
 
 def advice_table(report: ReportJson) -> Table:

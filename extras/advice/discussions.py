@@ -35,7 +35,7 @@ def first_round_of(study: Study, jury: Jury) -> list[JudgeRun]:
     Raises `BadRun` if there are none.
     """
     members = {judge.pk: judge for judge in jury.judges.all()}
-    found = JudgeRun.objects.filter(
+    judged = JudgeRun.objects.filter(
         study=study,
         judge__in=members,
         setting=FIRST_ROUND,
@@ -45,7 +45,7 @@ def first_round_of(study: Study, jury: Jury) -> list[JudgeRun]:
         is_imported=False,
     ).select_related("judge")
     alike: dict[tuple[Any, ...], dict[int, JudgeRun]] = defaultdict(dict)
-    for run in found.order_by("pk"):
+    for run in judged.order_by("pk"):
         asked = run.features, run.orders, run.seed, run.wording_id, run.framing, run.prompt_language
         alike[asked][run.judge_id] = run
     complete = [runs for runs in alike.values() if runs.keys() == members.keys()]

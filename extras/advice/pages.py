@@ -200,14 +200,14 @@ def create_arms(request: HttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied
     if form.is_valid():
         try:
-            made = arms_study(job=job, by=user, **form.cleaned_data)
+            draft = arms_study(job=job, by=user, **form.cleaned_data)
         except ValidationError as error:
             form.add_error("slug", " ".join(error.messages))
         except StudyError as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, "The new study is a draft with every item in each arm.")
-            return redirect("studies:detail", made.slug)
+            return redirect("studies:detail", draft.slug)
     return _page(request, study, arms_form=form)
 
 
@@ -254,7 +254,7 @@ def _page(
                 for arm, rows in ready[item.key].items()
             ],
         }
-    refused = any(each is not None and each.errors for each in (form, arms_form))
+    refused = any(one_form is not None and one_form.errors for one_form in (form, arms_form))
     status = REFUSED if refused else 200
     return render(request, "advice/debates.html", context, status=status)
 

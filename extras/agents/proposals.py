@@ -42,11 +42,11 @@ def request_of(kind: str) -> ProposedRequest:
     # The API is loaded by its first use, not at start.
     from api.v1.routes import runs, studies
 
-    found = {
+    requests = {
         ProposalKind.RUN: ProposedRequest(runs.NewRun, runs.start),
         ProposalKind.STATE: ProposedRequest(studies.NewState, studies.state),
     }
-    return found[ProposalKind(kind)]
+    return requests[ProposalKind(kind)]
 
 
 def refusal_of(error: Exception) -> str:
@@ -56,7 +56,7 @@ def refusal_of(error: Exception) -> str:
     problem = problem_of(error)
     if problem is None:
         return ""
-    return " ".join([problem.detail, *(str(each["message"]) for each in problem.errors)])
+    return " ".join([problem.detail, *(str(fault["message"]) for fault in problem.errors)])
 
 
 def open_proposals(study: Study) -> QuerySet[Proposal]:
@@ -98,9 +98,9 @@ def cost_of(request: HttpRequest, proposal: Proposal) -> dict[str, Any] | None:
         return None
     from api.v1.routes.runs import NewRun, estimate
 
-    found = estimate(request, proposal.study.slug, NewRun(**proposal.body))
+    costs = estimate(request, proposal.study.slug, NewRun(**proposal.body))
     names = ("questions", "answered", "reused", "tokens", "dollars", "seconds", "remarks")
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(costs, name) for name in names}
 
 
 def obstacle_of(proposal: Proposal) -> str:

@@ -58,14 +58,14 @@ class SentTokens(TokenVerifier):
     """The access tokens of the API."""
 
     async def verify_token(self, token: str) -> SentToken | None:
-        found = await run_sync(valid_token, token)
-        if found is None:
+        sent = await run_sync(valid_token, token)
+        if sent is None:
             return None
         return SentToken(
             token=token,
-            client_id=found.public_id,
-            scopes=list(found.scopes),
-            subject=str(found.user_id),
+            client_id=sent.public_id,
+            scopes=list(sent.scopes),
+            subject=str(sent.user_id),
         )
 
 
@@ -73,8 +73,8 @@ class AgentServer(MCPServer[Any]):
     """Lists only the tools that the token may use."""
 
     async def list_tools(self) -> list[Tool]:
-        found = await run_sync(valid_token, tools.own_token())
-        scopes: set[str | None] = {None, *(found.scopes if found else ())}
+        token = await run_sync(valid_token, tools.own_token())
+        scopes: set[str | None] = {None, *(token.scopes if token else ())}
         return [tool for tool in await super().list_tools() if _SCOPES[tool.name] in scopes]
 
 
@@ -99,10 +99,10 @@ def agent_server(*, is_local: bool) -> AgentServer:
         token_verifier=None if is_local else SentTokens(),
     )
     offered = (*tools.READING, *tools.WRITING, *tools.FOR_ALL, *(tools.LOCAL if is_local else ()))
-    for each in offered:
-        only_reads = each not in tools.WRITING
+    for tool in offered:
+        only_reads = tool not in tools.WRITING
         hints = ToolAnnotations(read_only_hint=only_reads, destructive_hint=False)
-        server.add_tool(in_thread(each), annotations=hints, structured_output=False)
+        server.add_tool(in_thread(tool), annotations=hints, structured_output=False)
     return server
 
 

@@ -127,10 +127,10 @@ def _path(*parts: str) -> str:
 def _api(method: str, path: str, body: Any = None, **query: Any) -> Any:
     """The answer of the API to a request with the agent's token."""
     response = cast(HttpResponse, serve(_request(method, path, body, **query), path))
-    found: Any = json.loads(response.content) if response.content else None
+    answer: Any = json.loads(response.content) if response.content else None
     if response.status_code >= 400:
-        raise ToolError(as_data({"refused": found["detail"], "errors": found.get("errors", [])}))
-    return found
+        raise ToolError(as_data({"refused": answer["detail"], "errors": answer.get("errors", [])}))
+    return answer
 
 
 def _authorised(slug: str, scope: str, role: str) -> tuple[HttpRequest, Study]:
@@ -189,8 +189,8 @@ def read_report(
 ) -> Any:
     """Read the verdict of a report, its caveats and the names of its parts, or one part."""
     if not report:
-        found = _api("GET", _path("studies", study, "reports"))["data"]
-        report = next((each["id"] for each in found if each["state"] == "done"), "")
+        reports = _api("GET", _path("studies", study, "reports"))["data"]
+        report = next((entry["id"] for entry in reports if entry["state"] == "done"), "")
         if not report:
             raise ToolError("The study has no finished report. Request one with request_report.")
     request, _ = _authorised(study, READ, VIEWER)
@@ -224,12 +224,12 @@ def list_disagreements(
     after: Annotated[str, Field(description="Key of the last item of the previous call.")] = "",
 ) -> Any:
     """List items on which the majority of annotators and a judge choose differently."""
-    _, found = _authorised(study, READ, VIEWER)
-    judge = find_run(found, run)
+    _, study_row = _authorised(study, READ, VIEWER)
+    judge = find_run(study_row, run)
     if judge is None or (run and judge.public_id != run):
         raise ToolError("The study has no such run. List its runs with list_runs.")
     rows = []
-    for chunk in verdict_chunks(found, judge, FilterChoices()):
+    for chunk in verdict_chunks(study_row, judge, FilterChoices()):
         for item in chunk:
             people, own = (item.people or {}), (item.judge or {})
             chosen = people.get("verdict"), own.get("verdict")
@@ -253,8 +253,8 @@ def list_disagreements(
 @tool
 def list_proposals(study: StudySlug) -> Any:
     """List what was proposed in a study, and what people decided."""
-    _, found = _authorised(study, READ, VIEWER)
-    return [_outcome(each) for each in Proposal.objects.filter(study=found)[:50]]
+    _, study_row = _authorised(study, READ, VIEWER)
+    return [_outcome(proposal) for proposal in Proposal.objects.filter(study=study_row)[:50]]
 
 
 @tool
@@ -324,17 +324,17 @@ def propose_state(
 
 
 def _proposed(study: str, kind: ProposalKind, body: dict[str, Any], reason: str) -> Any:
-    request, found = _authorised(study, WRITE, EDITOR)
-    draft = Proposal(study=found, kind=kind, body=body)
+    request, study_row = _authorised(study, WRITE, EDITOR)
+    draft = Proposal(study=study_row, kind=kind, body=body)
     cost = cost_of(request, draft)  # also checks it
-    made = propose(
-        study=found,
+    proposal = propose(
+        study=study_row,
         token=request.access_token,  # type: ignore[attr-defined]
         kind=kind,
         body=body,
         reason=reason,
     )
-    return _outcome(made) | {"estimate": cost}
+    return _outcome(proposal) | {"estimate": cost}
 
 
 def _outcome(proposal: Proposal) -> dict[str, Any]:
@@ -408,13 +408,13 @@ def _checked(
     more: Sequence[str] = (),
 ) -> Any:
     """The result of the command, in a process of its own: a hostile file harms nothing else."""
-    given = [*more]
+    arguments = [*more]
     for name, value in options.items():
         if name not in OPTIONS:
             raise ToolError(f"There is no option “{name[:50]}”. Use: {', '.join(OPTIONS)}.")
         if value is not False:
-            given.append(f"--{name}" if value is True else f"--{name}={value}")
-    command = [sys.executable, "-m", "thirdperson", "check", "--json", *given]
+            arguments.append(f"--{name}" if value is True else f"--{name}={value}")
+    command = [sys.executable, "-m", "thirdperson", "check", "--json", *arguments]
     command += [f"--out={folder}/report.html", "--", *map(str, files)]
     try:
         done = subprocess.run(  # noqa: S603  # our own command, without a shell

@@ -36,11 +36,11 @@ def proposals(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug)
     may_decide = role_of(request.user, study) != Membership.Role.VIEWER
     waiting = list(open_proposals(study).select_related("proposed_by", "study"))
-    past = Proposal.objects.filter(study=study).exclude(pk__in=[each.pk for each in waiting])
+    past = Proposal.objects.filter(study=study).exclude(pk__in=[one.pk for one in waiting])
     context = {
         "study": study,
         "may_decide": may_decide,
-        "waiting": [_shown(request, each, may_decide=may_decide) for each in waiting],
+        "waiting": [_shown(request, one, may_decide=may_decide) for one in waiting],
         "past": past.select_related("decided_by")[:_DECIDED_SHOWN],
     }
     return render(request, "agents/proposals.html", context)

@@ -144,7 +144,7 @@ def _ask(arena: Arena, judge: Judge, rows: Sequence[ArenaAnswer]) -> None:
         check_sharing(arena.study, judge)
         lines = map(str.strip, arena.forbidden.casefold().splitlines())
         read = partial(usable, longest=arena.longest, forbidden=list(filter(None, lines)))
-        reply = WrittenReply(lambda text: {"text": found} if (found := read(text)) else {})
+        reply = WrittenReply(lambda text: {"text": words} if (words := read(text)) else {})
         with JobLedger(arena, judge, ArenaAnswer, reply) as ledger:
             asked = ((row, row.pair.question) for row in rows)
             ledger.ask([(row, messages_for(arena, about)) for row, about in asked if about])
@@ -304,9 +304,9 @@ def _chances(
             missing = arena.study.annotations_per_item if seats is None else seats
             waiting[place[first], place[second]] += missing
             waiting[place[second], place[first]] += missing
-    found = pair_chances(wins, ties, waiting)
+    chances = pair_chances(wins, ties, waiting)
     return [
-        (systems[one], systems[two], float(found[one, two]))
+        (systems[one], systems[two], float(chances[one, two]))
         for one in range(n)
         for two in range(one + 1, n)
     ]

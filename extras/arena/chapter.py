@@ -72,10 +72,10 @@ def _met(pairs: ArenaPairs) -> list[Json]:
     """How many pairs any two systems have."""
     known = pairs.first >= 0
     both = np.sort(np.stack([pairs.first[known], pairs.second[known]]), axis=0)
-    found, counts = np.unique(both, axis=1, return_counts=True)
+    pairings, counts = np.unique(both, axis=1, return_counts=True)
     return [
         {"first": pairs.names[one], "second": pairs.names[two], "pairs": int(n)}
-        for (one, two), n in zip(found.T, counts, strict=True)
+        for (one, two), n in zip(pairings.T, counts, strict=True)
     ]
 
 
@@ -191,12 +191,12 @@ worst | count | Worst place that the run may have.
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "arena" in report:
-            found = report["arena"]
-            yield ranking_table(found)
-            if found["judges"]:
-                yield agreement_table(found)
-            yield draws_table(found)
-            yield costs_table(found)
+            arena = report["arena"]
+            yield ranking_table(arena)
+            if arena["judges"]:
+                yield agreement_table(arena)
+            yield draws_table(arena)
+            yield costs_table(arena)
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         names = ("arena_ranking", "arena_agreement", "arena_draws", "arena_costs")
@@ -205,29 +205,29 @@ worst | count | Worst place that the run may have.
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "arena" not in report:
             return
-        found = report["arena"]
+        arena = report["arena"]
         yield Sentence(
             "methods",
             fill(
                 "{pairs} pairs of responses were written while people took part, for ${spent}; "
                 "{dropped} were dropped because a response was not usable. Pairs of systems were "
                 "drawn where their order was least certain.",
-                pairs=shown(count(found["pairs"]), "arena.pairs"),
-                spent=shown(f"{found['spent']:.2f}", "arena.spent"),
-                dropped=shown(count(found["dropped"]), "arena.dropped"),
+                pairs=shown(count(arena["pairs"]), "arena.pairs"),
+                spent=shown(f"{arena['spent']:.2f}", "arena.spent"),
+                dropped=shown(count(arena["dropped"]), "arena.dropped"),
             ),
         )
-        ranking = found["ranking"]
+        ranking = arena["ranking"]
         if not ranking:
             yield Sentence.of("missing", "Live arena: no two systems have met in an answer yet.")
         elif ranking[0]["worst"] is None:
             why = reason(ranking[0]["worst_reason"])
             yield Sentence.of("missing", f"Live arena: the systems have no places, because {why}.")
         else:
-            yield _first_places(found)
-        for number_of_run, run in enumerate(found["judges"]):
+            yield _first_places(arena)
+        for number_of_run, run in enumerate(arena["judges"]):
             if run["same_top"] is not None:
-                yield _same_top(run, number_of_run, found)
+                yield _same_top(run, number_of_run, arena)
 
 
 def _first_places(report: ReportJson) -> Sentence:

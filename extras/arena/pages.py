@@ -111,10 +111,10 @@ def arena_page(request: HttpRequest, slug: str) -> HttpResponse:
     if arena is not None:
         from extras.arena.ranking import live_ranking
 
-        found = live_ranking(arena)
+        ranking = live_ranking(arena)
         context |= {
-            "found": found,
-            "rows": [_shown(entry) for entry in found["ranking"]],
+            "found": ranking,
+            "rows": [_shown(entry) for entry in ranking["ranking"]],
             "problem": "" if arena.is_live else why_not_open(arena),
             "questions": arena.questions.count(),
             "link": request.build_absolute_uri(reverse("annotation:entry", args=[slug])),

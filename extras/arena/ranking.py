@@ -189,10 +189,10 @@ class ArenaPairs(DesignData):
     @property
     def digest(self) -> str:
         """A digest of the contents."""
-        found = hashlib.sha256(repr((self.names, self.dropped, self.costs)).encode())
+        digest = hashlib.sha256(repr((self.names, self.dropped, self.costs)).encode())
         for codes in (self.first, self.second):
-            found.update(codes.astype("<i8").tobytes())
-        return found.hexdigest()
+            digest.update(codes.astype("<i8").tobytes())
+        return digest.hexdigest()
 
 
 def read_arena(study: Study, data: Dataset, position: Mapping[int, int]) -> ArenaPairs | None:

@@ -142,13 +142,13 @@ def audited_items(study: Study) -> Iterator[AuditedItem]:
 
 def _shown(response: Mapping[str, Any]) -> str:
     """The text of a response, with a name by content for each picture or sound."""
-    files = (f"[{each['type']} {each['sha256'][:16]}]" for each in response.get("media", ()))
+    files = (f"[{file['type']} {file['sha256'][:16]}]" for file in response.get("media", ()))
     return "\n".join(filter(None, (response.get("text"), *files)))
 
 
 def _source(response: Mapping[str, Any]) -> str:
-    made = response.get("generated_by") or {}
-    return str(made.get("name") or "")
+    writer = response.get("generated_by") or {}
+    return str(writer.get("name") or "")
 
 
 def _sides(study: Study) -> Iterator[SidesChosen]:
@@ -166,7 +166,7 @@ def _sides(study: Study) -> Iterator[SidesChosen]:
         )
         if rows:
             seen.add(run.judge_id)
-            first = tuple(choice == shown for _, choice, shown in rows)
+            first = tuple(choice == shown_first for _, choice, shown_first in rows)
             yield SidesChosen(run.judge.name, first, tuple(persona for persona, _, _ in rows))
 
 

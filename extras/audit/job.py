@@ -99,9 +99,9 @@ def accept(*, study: Study, check: str, reason: str, user: User) -> None:
     if not reason:
         raise BadParameters("Say why the study goes ahead despite this finding.")
     audit = Audit.objects.filter(study=study).first()
-    found = findings_in(audit) if audit else []
+    findings = findings_in(audit) if audit else []
     if not any(
-        one.check == check and one.is_found and one.level == Level.BLOCKING for one in found
+        one.check == check and one.is_found and one.level == Level.BLOCKING for one in findings
     ):
         raise BadParameters("The audit no longer has this finding. Reload the page.")
     with transaction.atomic():
@@ -123,10 +123,12 @@ def opening_checks(study: Study) -> list[LaunchCheck]:
             LaunchCheck("A worker is auditing the items. Its findings will appear here.", False)
         ]
     accepted = dict(AcceptedFinding.objects.filter(study=study).values_list("check_name", "reason"))
-    found = [one for one in findings_in(audit) if one.is_found and one.level != Level.INFORMATIVE]
-    if not found:
+    findings = [
+        one for one in findings_in(audit) if one.is_found and one.level != Level.INFORMATIVE
+    ]
+    if not findings:
         return [LaunchCheck("The audit of the items found nothing that needs attention.", False)]
-    return [_line(one, accepted.get(one.check), address) for one in found]
+    return [_line(one, accepted.get(one.check), address) for one in findings]
 
 
 def _line(finding: AuditFinding, reason: str | None, address: str) -> LaunchCheck:
@@ -142,9 +144,9 @@ def items_task(study: Study) -> list[SetupTask]:
     """The task “Items”, if the audit found something in them."""
     if not study_figures(study).items:
         return []
-    found = [one for one in findings_in(audit_for(study)) if one.is_found]
+    findings = [one for one in findings_in(audit_for(study)) if one.is_found]
     known = set(AcceptedFinding.objects.filter(study=study).values_list("check_name", flat=True))
-    blocking = [one for one in found if one.level == Level.BLOCKING and one.check not in known]
+    blocking = [one for one in findings if one.level == Level.BLOCKING and one.check not in known]
     if not blocking:
         return []
     words = f"The audit found: {blocking[0].sentence}"

@@ -26,11 +26,11 @@ def held_out_items(data: Dataset) -> npt.NDArray[np.bool_]:
 
 
 def _held_out(certainty: Floats, correct: Ints, held_out: npt.NDArray[np.bool_]) -> Json:
-    found = held_out_threshold(certainty, correct, held_out, target=TARGET)
+    choice = held_out_threshold(certainty, correct, held_out, target=TARGET)
     out: Json = {"target": TARGET}
-    out |= pick(found, "threshold coverage")
-    out |= {"n_choosing": found.n_choosing, "n_held_out": found.n_held_out}
-    return out | {"chosen_on": cell(found.chosen_on), "measured_on": cell(found.measured_on)}
+    out |= pick(choice, "threshold coverage")
+    out |= {"n_choosing": choice.n_choosing, "n_held_out": choice.n_held_out}
+    return out | {"chosen_on": cell(choice.chosen_on), "measured_on": cell(choice.measured_on)}
 
 
 def threshold_rules(report: ReportJson) -> Table:

@@ -32,7 +32,7 @@ def item_by_item(report: ReportJson) -> Table:
     return table_of_entries(
         "certainty_by_item",
         "Certainty of judge and people, item by item and as distributions",
-        [(name, found) for name, found in entries if found["items"] and found["judgments"]],
+        [(name, panel) for name, panel in entries if panel["items"] and panel["judgments"]],
         [
             ("Items", "count", "items"),
             ("Pearson", "decimal", "pearson", "Correlation over items"),

@@ -111,42 +111,42 @@ def certainty_kinds(study: ReportedStudy) -> Json:
     """The entry of report.json."""
     has_truth = any((side.correct >= 0).any() for side in (study.people, *study.judges))
     reference = TRUTH if has_truth else MAJORITY
-    found = sorted(certainties(study, reference), key=lambda each: KINDS.index(each.kind))
-    kept, items = on_same_items([each.known for each in found])
+    kinds = sorted(certainties(study, reference), key=lambda one: KINDS.index(one.kind))
+    kept, items = on_same_items([one.known for one in kinds])
     rows = np.flatnonzero(items)
     shared = study.shared
     with_people = shared.items.take(rows)
     # Who answered matters to whatever people decide.
     judged = shared.judged.take(rows) if has_truth else with_people
-    counted = [place for place in kept if reference == TRUTH or found[place].kind != HUMAN]
+    counted = [place for place in kept if reference == TRUTH or kinds[place].kind != HUMAN]
     out: Json = {"reference": reference, "items": int(rows.size), "rows": [], "not_compared": []}
-    for place, each in enumerate(found):
-        named: Json = {"kind": each.kind, "who": each.who, "measured": int(each.known.sum())}
+    for place, one in enumerate(kinds):
+        named: Json = {"kind": one.kind, "who": one.who, "measured": int(one.known.sum())}
         if place in kept:
-            certainty, correct = each.certainty[rows], each.correct[rows]
-            sharing = with_people if each.kind == HUMAN else judged
+            certainty, correct = one.certainty[rows], one.correct[rows]
+            sharing = with_people if one.kind == HUMAN else judged
             tests = max(1, len(ERRORS) * len(counted))
             entry = named | _quality(certainty, correct, sharing, tests=tests)
-            if each.kind != HUMAN:
+            if one.kind != HUMAN:
                 people = study.people.certainty[rows]
                 entry["with_people"] = estimate(general_spearman(certainty, people, with_people))
             out["rows"].append(entry)
         else:
             out["not_compared"].append(named)
-    out["not_measured"] = list(_not_measured(study, found))
+    out["not_measured"] = list(_not_measured(study, kinds))
     return out
 
 
-def _kinds(found: Sequence[OneCertainty]) -> set[str]:
-    return {each.kind for each in found}
+def _kinds(measured: Sequence[OneCertainty]) -> set[str]:
+    return {one.kind for one in measured}
 
 
 def _quality(certainty: Floats, correct: Ints, sharing: Sharing, *, tests: int) -> Json:
     scored = correct >= 0
     why = None if scored.any() else "is_reference"
     out: Json = cell(wilson_proportion(correct[scored]))
-    found = calibration_error(certainty, correct)
-    put(out, "ece", number(found.ece), why or found.reason)
+    calibration = calibration_error(certainty, correct)
+    put(out, "ece", number(calibration.ece), why or calibration.reason)
     quality = general_quality(certainty, correct, sharing)
     for name in ("brier", "auroc", "aurc"):
         put_estimate(out, name, getattr(quality, name))
@@ -162,7 +162,7 @@ def _quality(certainty: Floats, correct: Ints, sharing: Sharing, *, tests: int) 
 
 def _steps(certainty: Floats, correct: Ints) -> list[Json]:
     """Tenths of the answers, the most certain first: each alone, and with those before it."""
-    found, above = list[Json](), np.inf
+    steps, above = list[Json](), np.inf
     scored = correct >= 0
     for step in coverage_steps(certainty, correct):
         inside = scored & (certainty >= step.threshold) & (certainty < above)
@@ -171,8 +171,8 @@ def _steps(certainty: Floats, correct: Ints) -> list[Json]:
         entry |= {"confidence": float(certainty[inside].mean() / 100)}
         entry |= cell(wilson_proportion(correct[inside]))
         entry |= {"accepted": step.n, "errors": step.errors}
-        found.append(entry | {"coverage": step.n / scored.sum(), "risk": step.errors / step.n})
-    return found
+        steps.append(entry | {"coverage": step.n / scored.sum(), "risk": step.errors / step.n})
+    return steps
 
 
 def _trusted(trusted_coverage: TrustedCoverage, why: str | None) -> Json:
@@ -191,14 +191,14 @@ def _trusted(trusted_coverage: TrustedCoverage, why: str | None) -> Json:
     return out
 
 
-def _not_measured(study: ReportedStudy, found: Sequence[OneCertainty]) -> Iterator[Json]:
+def _not_measured(study: ReportedStudy, measured: Sequence[OneCertainty]) -> Iterator[Json]:
     """Each kind that some judge could have and has not; native and human, if nobody has them."""
-    there = {(each.kind, each.who) for each in found}
+    there = {(one.kind, one.who) for one in measured}
     whole = [(f"judges.{place}", study.data.runs[place]) for place in study.whole_runs]
     asked = [who for who, run in whole if not (is_native(run) or run.is_jury)]
     for kind in KINDS:
         if kind in ("native", HUMAN):
-            if kind not in _kinds(found):
+            if kind not in _kinds(measured):
                 yield {"kind": kind, "raters": []}
         elif lacking := [who for who in asked if (kind, who) not in there]:
             yield {"kind": kind, "raters": lacking}

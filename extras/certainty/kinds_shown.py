@@ -66,20 +66,23 @@ def accepted_at(report: ReportJson, trusted: Mapping[str, Any]) -> Mapping[str, 
 
 
 def kinds_table(report: ReportJson) -> Table:
-    found, names = report["certainty_kinds"], _names(report)
+    chapter, names = report["certainty_kinds"], _names(report)
     rows: list[list[Any]] = []
-    for row in found["rows"]:
-        line = [LABELS[row["kind"]], names[row["who"]], row["n"] or found["items"]]
+    for row in chapter["rows"]:
+        line = [LABELS[row["kind"]], names[row["who"]], row["n"] or chapter["items"]]
         line += [row["accuracy"], row["ece"]]
         for name in ("brier", "auroc", "aurc"):
             line += [row[name], row[f"{name}_ci"]]
-        for each in row["trusted"]:
-            passed = accepted_at(report, each)
-            line += [_share(each["observed"], each), _share(passed["n"] if passed else 0, each)]
+        for trusted in row["trusted"]:
+            passed = accepted_at(report, trusted)
+            line += [
+                _share(trusted["observed"], trusted),
+                _share(passed["n"] if passed else 0, trusted),
+            ]
         together = row.get("with_people", {"value": None, "ci": None})
         rows.append([*line, together["value"], together["ci"]])
     blank: list[Any] = [None] * 16
-    for row in found["not_compared"]:
+    for row in chapter["not_compared"]:
         few = f"{names[row['who']]}: not compared, it has too few of the items of the others"
         rows.append([LABELS[row["kind"]], few, row["measured"], *blank])
     wrong = _wrong(report)
@@ -107,7 +110,7 @@ def kinds_table(report: ReportJson) -> Table:
         "certainty_kinds",
         str(_title(report)),
         columns,
-        rows if found["rows"] or report["judges"] else [],
+        rows if chapter["rows"] or report["judges"] else [],
         _kinds_note(report),
     )
 
@@ -257,12 +260,12 @@ def _drawn(report: ReportJson) -> list[ReportJson]:
     """One row for each kind, of the judge that has the most kinds."""
     rows = report["certainty_kinds"]["rows"]
     kinds_of = {row["who"]: sum(other["who"] == row["who"] for other in rows) for row in rows}
-    found = (
+    drawn = (
         max(same, key=lambda row: kinds_of[row["who"]])
         for kind in KINDS
         if (same := [row for row in rows if row["kind"] == kind])
     )
-    return list(found)
+    return list(drawn)
 
 
 def _large(steps: Sequence[ReportJson]) -> list[ReportJson]:
@@ -326,8 +329,10 @@ def _in_words(labels: Sequence[str], drawn: Sequence[ReportJson], x: str, y: str
 
 def trust_sentence(report: ReportJson) -> Text | None:
     """How many items each certainty can be trusted with; a claim, of those that hold."""
-    found = report["certainty_kinds"]
-    tested = [each for row in found["rows"] for each in row["trusted"] if each["p_max"] is not None]
+    chapter = report["certainty_kinds"]
+    tested = [
+        step for row in chapter["rows"] for step in row["trusted"] if step["p_max"] is not None
+    ]
     if not tested:
         return None
     errors = [
@@ -423,7 +428,7 @@ not_measured.raters.* | text | One of them.
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         rows = report["certainty_kinds"]["rows"]
-        return {TRUSTED: [each["p_max"] for row in rows for each in row["trusted"]]}
+        return {TRUSTED: [trusted["p_max"] for row in rows for trusted in row["trusted"]]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield kinds_table(report)

@@ -60,9 +60,9 @@ def reliability_table(report: ReportJson) -> Table:
 
 def reliability_figure(report: ReportJson) -> Figure | None:
     """Accuracy by stated certainty, with the line of a perfect match."""
-    found = [(side, side.entry["certainty"]["reliability"]) for side in drawn_sides(report)]
-    found = [(side, points) for side, points in found if points]
-    if not found:
+    curves = [(side, side.entry["certainty"]["reliability"]) for side in drawn_sides(report)]
+    curves = [(side, points) for side, points in curves if points]
+    if not curves:
         return None
     return Figure(
         "reliability",
@@ -73,7 +73,7 @@ def reliability_figure(report: ReportJson) -> Figure | None:
             "Certainty 80 is read as a probability of .80."
         ),
         "reliability",
-        [_reliability(side.name, points, side.colour) for side, points in found],
+        [_reliability(side.name, points, side.colour) for side, points in curves],
     )
 
 

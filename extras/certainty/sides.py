@@ -111,8 +111,8 @@ matched_accuracy | share | Accuracy of as many of the most certain answers as on
 """
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        found = [compared(study, run) for run in study.data.runs]
-        return {"comparison": [{"certainty": {"like_for_like": panel}} for panel in found]}
+        panels = [compared(study, run) for run in study.data.runs]
+        return {"comparison": [{"certainty": {"like_for_like": panel}} for panel in panels]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield like_for_like_table(report)

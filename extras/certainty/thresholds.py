@@ -133,13 +133,13 @@ def paper_compat(report: ReportJson) -> Table:
 def risk_coverage_figure(report: ReportJson) -> Figure | None:
     """Accuracy of accepted answers as the threshold falls."""
     tau = report["parameters"]["threshold"]
-    traces, words, shown = [], [], []
+    traces, words, accuracies = [], [], []
     for side in drawn_sides(report):
         points = [p for p in side.entry["certainty"]["sweep"] if p["n"] >= TOO_SMALL]
         if side.unit != "item" or not points:
             continue
         name, colour = side.name, side.colour
-        shown += [p["accuracy"] for p in points]
+        accuracies += [p["accuracy"] for p in points]
         traces.append(
             scatter_trace(
                 x=[p["coverage"] for p in points],
@@ -186,7 +186,7 @@ def risk_coverage_figure(report: ReportJson) -> Figure | None:
         yaxis=share_axis(
             # Room for a whole mark at 100 %.
             "right among them",
-            range=[min(shown) - 0.05, min(1.0, max(shown) + 0.05) + 0.02],
+            range=[min(accuracies) - 0.05, min(1.0, max(accuracies) + 0.05) + 0.02],
         ),
     )
     return Figure(

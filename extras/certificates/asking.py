@@ -58,12 +58,12 @@ class Missing:
 
 def missing_in(study: Study, passport: Passport, items: int) -> list[Missing]:
     """What a passport's judges have not answered in a study, except imported judges."""
-    found = []
+    missing = []
     for run in runs_in(study, passport):
         count = 0 if run.is_imported else _unanswered(run, items)
         if count:
-            found.append(Missing(run.judge.name, count, _options(run)))
-    return found
+            missing.append(Missing(run.judge.name, count, _options(run)))
+    return missing
 
 
 def _options(run: JudgeRun) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def certificate(verdicts: Verdicts, draws: Draws, threshold: float, *, n_judges:
     drawn = draws.among(usable)
     max_error = round(1 - TARGET, 12)
     start = starting_threshold(verdicts.certainty, drawn.size, min_n=FEWEST_AT_START)
-    found = certify_threshold(
+    chosen = certify_threshold(
         verdicts.certainty[drawn],
         verdicts.correct[drawn],
         max_error=max_error,
@@ -98,20 +98,20 @@ def certificate(verdicts: Verdicts, draws: Draws, threshold: float, *, n_judges:
         start=start,
     )
     out: Json = {"target": TARGET}
-    put(out, "threshold", number(found.threshold), found.reason)
+    put(out, "threshold", number(chosen.threshold), chosen.reason)
     accepted = stated & (
-        verdicts.certainty >= (np.inf if found.threshold is None else found.threshold)
+        verdicts.certainty >= (np.inf if chosen.threshold is None else chosen.threshold)
     )
     # If nothing is certified, no answer is accepted.
     coverage = float(accepted.sum() / usable.size) if usable.size else None
     put(out, "coverage", coverage)
     out |= cell(wilson_proportion(verdicts.correct[accepted]))
-    if found.threshold is None:
-        out |= {"guarantee": "none", "guarantee_reason": found.reason}
+    if chosen.threshold is None:
+        out |= {"guarantee": "none", "guarantee_reason": chosen.reason}
     else:
         out["guarantee"] = (
             f"With {1 - DELTA:.0%} confidence, for all runs of this report together, at least "
-            f"{TARGET:.0%} of the answers with certainty {found.threshold:.0f} or more are right, "
+            f"{TARGET:.0%} of the answers with certainty {chosen.threshold:.0f} or more are right, "
             "counting every item equally, on new items drawn like these, each with a persona and a "
             "question of its own."
         )
@@ -121,12 +121,12 @@ def certificate(verdicts: Verdicts, draws: Draws, threshold: float, *, n_judges:
         "delta": DELTA,
         "judges": n_judges,
         "grid": [GRID[0], GRID[-1]],
-        "items": found.n,
+        "items": chosen.n,
         "fewest": fewest_items(max_error, DELTA / n_judges),
-        "accepted": cell(found.accepted),
+        "accepted": cell(chosen.accepted),
         "tested": [
             {"threshold": step.threshold, "n": step.n, "errors": step.errors, "p": step.p}
-            for step in found.tested
+            for step in chosen.tested
         ],
     }
     put(out["certificate"], "start", start, "too_few_items" if usable.size else "empty_group")
@@ -144,22 +144,22 @@ def _stated(verdicts: Verdicts) -> BoolArray:
 
 def certified(report: ReportJson) -> Table:
     rows = []
-    for name, found in zip(run_names(report), report["selective"], strict=True):
-        certificate = found["certificate"]
+    for name, entry in zip(run_names(report), report["selective"], strict=True):
+        certificate = entry["certificate"]
         if not certificate["items"]:
             continue
         tested = certificate["tested"]
         rows.append(
             [
                 name,
-                "none" if found["threshold"] is None else f"{found['threshold']:.0f}",
-                found["coverage"],
-                found,
+                "none" if entry["threshold"] is None else f"{entry['threshold']:.0f}",
+                entry["coverage"],
+                entry,
                 certificate["items"],
                 tested[-1]["n"] if tested else None,
                 tested[-1]["errors"] if tested else None,
                 tested[-1]["p"] if tested else None,
-                reason(found["threshold_reason"]) if found["threshold"] is None else "",
+                reason(entry["threshold_reason"]) if entry["threshold"] is None else "",
             ]
         )
     columns = (
@@ -184,15 +184,15 @@ def certified(report: ReportJson) -> Table:
 
 
 def _certificate_note(first: Mapping[str, Any]) -> str:
-    made = first["certificate"]
+    rule = first["certificate"]
     return (
-        f"Certified: with {_share(1 - made['delta'])} confidence, over all runs together, at "
+        f"Certified: with {_share(1 - rule['delta'])} confidence, over all runs together, at "
         f"least {_share(first['target'])} of the answers that the threshold accepts are right on "
         "new items drawn like these. Items that share a persona or a question are correlated, so "
         "at most one item of each is tested, drawn with equal chances; the others count only in "
         "coverage and accuracy, whose interval is not a certificate. Thresholds are tested from "
         "strict to lenient until one fails; p must be at most "
-        f"{made['delta'] / made['judges']:.3g}, which takes at least {made['fewest']} accepted "
+        f"{rule['delta'] / rule['judges']:.3g}, which takes at least {rule['fewest']} accepted "
         "answers. If none is certified, trust no answer on its certainty alone."
     )
 
@@ -202,8 +202,8 @@ def _share(value: float) -> str:
 
 
 def _limit(report: ReportJson) -> str:
-    found = zip(run_names(report), report["selective"], strict=True)
-    names = [name for name, entry in found if entry["threshold"] is not None]
+    entries = zip(run_names(report), report["selective"], strict=True)
+    names = [name for name, entry in entries if entry["threshold"] is not None]
     if not names:
         return f"{NONE}, so no accuracy is guaranteed for items outside this study."
     return (
@@ -217,8 +217,8 @@ def _stars(report: ReportJson) -> "list[go.Scatter]":
     names, drawn = run_names(report), styles(report)
     return [
         scatter_trace(
-            x=[found["coverage"]],
-            y=[found["accuracy"]],
+            x=[entry["coverage"]],
+            y=[entry["accuracy"]],
             name=plain(names[index]),
             meta="certified",
             mode="markers",
@@ -229,10 +229,10 @@ def _stars(report: ReportJson) -> "list[go.Scatter]":
                 "line": {"color": "#0b0c0c", "width": 1.5},
             },
             showlegend=False,
-            hovertemplate=f"{plain(names[index])}, certified from {found['threshold']:.0f}: "
+            hovertemplate=f"{plain(names[index])}, certified from {entry['threshold']:.0f}: "
             "%{y:.1%} of %{x:.1%}<extra></extra>",
         )
-        for index, found in _with_threshold(report)
+        for index, entry in _with_threshold(report)
     ]
 
 
@@ -240,16 +240,16 @@ def _words(report: ReportJson) -> str:
     """The certified thresholds as text, for screen readers."""
     names = run_names(report)
     stars = [
-        f"{names[index]} from {found['threshold']:.0f}, {percent(found['accuracy'])} at "
-        f"{percent(found['coverage'])}"
-        for index, found in _with_threshold(report)
+        f"{names[index]} from {entry['threshold']:.0f}, {percent(entry['accuracy'])} at "
+        f"{percent(entry['coverage'])}"
+        for index, entry in _with_threshold(report)
     ]
     return f"Certified: {'; '.join(stars)}." if stars else f"{NONE}."
 
 
 def _with_threshold(report: ReportJson) -> list[tuple[int, ReportJson]]:
-    found = [(index, report["selective"][index]) for index in whole_runs(report)]
-    return [(index, entry) for index, entry in found if entry["threshold"] is not None]
+    entries = [(index, report["selective"][index]) for index in whole_runs(report)]
+    return [(index, entry) for index, entry in entries if entry["threshold"] is not None]
 
 
 class Certified(Section):
@@ -308,7 +308,7 @@ COVERAGES = (25, 50, 75)
 
 def signals(study: ReportedStudy) -> list[Json]:
     """One entry per run: its signals that differ between answers, by name."""
-    found = [
+    signals_of_runs = [
         {
             signal.name: replace(verdicts, certainty=values)
             for signal in SIGNALS
@@ -316,10 +316,10 @@ def signals(study: ReportedStudy) -> list[Json]:
         }
         for run, verdicts in zip(study.data.runs, study.judges, strict=True)
     ]
-    tested, draws = sum(map(len, found)), Draws(study.data, study.shared)
+    tested, draws = sum(map(len, signals_of_runs)), Draws(study.data, study.shared)
     return [
         {name: _entry(study, verdicts, draws, tested=tested) for name, verdicts in run.items()}
-        for run in found
+        for run in signals_of_runs
     ]
 
 
@@ -330,23 +330,23 @@ def _varies(values: Any, verdicts: Verdicts) -> bool:
 
 
 def _entry(study: ReportedStudy, verdicts: Verdicts, draws: Draws, *, tested: int) -> Json:
-    found = certificate(verdicts, draws, study.threshold, n_judges=tested)
+    selective = certificate(verdicts, draws, study.threshold, n_judges=tested)
     out: Json = {"calibration": calibration(verdicts.certainty, verdicts.correct)}
     for share in COVERAGES:
         right = accuracy_at_coverage(verdicts.certainty, verdicts.correct, share / 100)
         put(out, f"right_at_{share}", right)
-    return out | {"selective": found}
+    return out | {"selective": selective}
 
 
 def signal_table(report: ReportJson) -> Table:
     labels = {signal.name: signal.label for signal in SIGNALS}
     rows = []
     for name, judge in zip(run_names(report), report["judges"], strict=True):
-        for key, found in judge.get("signals", {}).items():
-            certified = found["selective"]
+        for key, entry in judge.get("signals", {}).items():
+            certified = entry["selective"]
             rows.append(
-                [name, labels[key], found["calibration"]["n"], found["calibration"]["auroc"]]
-                + [found[f"right_at_{share}"] for share in COVERAGES]
+                [name, labels[key], entry["calibration"]["n"], entry["calibration"]["auroc"]]
+                + [entry[f"right_at_{share}"] for share in COVERAGES]
                 + ["none" if certified["threshold"] is None else f"{certified['threshold']:.0f}"]
                 + [certified["coverage"], certified]
             )

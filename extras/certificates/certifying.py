@@ -125,7 +125,7 @@ def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
     drawn = draw(data, usable, seed, wish.by)
     if wish.redraw:
         record(study, "certificate drawn again", judge=wish.judge, redraw=wish.redraw)
-    found = certify_threshold(
+    threshold = certify_threshold(
         certainty[drawn],
         correct[drawn],
         max_error=wish.error,
@@ -137,7 +137,7 @@ def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
         ),
         grid=signal.grid,
     )
-    if found.threshold is None:
+    if threshold.threshold is None:
         needed = labels_needed(
             certainty[drawn],
             correct[drawn],
@@ -147,45 +147,45 @@ def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
             grid=signal.grid,
             at_least=drawn.size + 1,
         )
-        refusal = _refusal(found, wish, needed, signal.label, usable.size)
+        refusal = _refusal(threshold, wish, needed, signal.label, usable.size)
         others = draw(data, usable, seed, "persona").size
         if others > drawn.size:
             refusal += (
                 f" Counting by persona, where every persona counts equally, would draw {others:,} "
                 f"items instead of {drawn.size:,}."
             )
-        return CertificateOutcome(found, None, needed, refusal, wish.by)
+        return CertificateOutcome(threshold, None, needed, refusal, wish.by)
     anchors = _anchors(data, drawn, seed, wish.anchors)
-    content = _content(study, data, run, wish, found) | {"seed": seed}
+    content = _content(study, data, run, wish, threshold) | {"seed": seed}
     content["calibration"] = _calibration(certainty[drawn], correct[drawn])
     content["n_all"] = int(((answer >= 0) & ~np.isnan(certainty)).sum())
     content["anchors"] = _frozen(study, data, run, anchors, answer, certainty, truth)
     if not is_chosen:
         content["by_design"] = True
     content["guarantee"] = guarantee = _guarantee(content, signal.label)
-    return CertificateOutcome(found, Passport(content), None, guarantee, wish.by)
+    return CertificateOutcome(threshold, Passport(content), None, guarantee, wish.by)
 
 
 def run_of(study: Study, data: Dataset, wish: CertificateWish) -> RunData:
     """The one run that a wish names. Raises `NoSuchJudge`, which lists the available runs."""
     named = [run for run in data.runs if run.judge == wish.judge]
-    found = [
+    matching = [
         run
         for run in named
         if (not wish.setting or run.setting == wish.setting)
         and (not wish.features or run.features == wish.features)
         and (not wish.run or wish.run in _names(study, run))
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(matching) == 1:
+        return matching[0]
     if not named:
         known = ", ".join(sorted({run.judge for run in data.runs})) or "none"
         raise NoSuchJudge(f"Study “{study.slug}” has no run of “{wish.judge}”. Judges: {known}.")
     listed = "; ".join(
         f"{_names(study, run)[0]} ({run.setting}, features {run.features})"
-        for run in found or named
+        for run in matching or named
     )
-    count = f"{len(found)} runs" if found else "no such run"
+    count = f"{len(matching)} runs" if matching else "no such run"
     raise NoSuchJudge(
         f"“{wish.judge}” has {count} in “{study.slug}”. Choose one by its setting, its features or "
         f"its id: {listed}."
@@ -240,7 +240,7 @@ def clusters_of(data: Dataset, rows: Ints) -> list[Ints]:
         code("question", item.question) if item.question else code("item", item.key)
         for item in items
     ]
-    return [np.array(found, dtype=np.int64) for found in (personas, questions)]
+    return [np.array(members, dtype=np.int64) for members in (personas, questions)]
 
 
 def _anchors(data: Dataset, drawn: Ints, seed: int, most: int) -> list[int]:
@@ -261,8 +261,8 @@ def _content(
         "study": {"slug": study.slug, "content_hash": study.content_hash},
         "jury": run.judge if run.is_jury else "",
         "judges": [
-            judge_description(each) | {"run": each.key, "versions": reported_versions([each])}
-            for each in runs
+            judge_description(one) | {"run": one.key, "versions": reported_versions([one])}
+            for one in runs
         ],
         "protocol": protocol_description(runs[0]),
         "signal": wish.signal,
@@ -305,7 +305,7 @@ def _frozen(
 ) -> list[dict[str, Any]]:
     keys = [data.items[row].key for row in rows]
     facts = item_facts(study, keys)
-    readings = [readings_of(each, keys) for each in runs_behind(study, run)]
+    readings = [readings_of(one, keys) for one in runs_behind(study, run)]
     return [
         {
             "item": key,

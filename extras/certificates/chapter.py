@@ -17,12 +17,12 @@ TARGETS = {FIRST_PERSON: "personas’ own answers", MAJORITY: "majority of annot
 
 def certificates(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study without certificates."""
-    given = study.data.of(Certificates)
-    if given is None:
+    certificates = study.data.of(Certificates)
+    if certificates is None:
         return {}
     runs = {run.run: run for run in study.data.runs}
-    entries = [identity(runs[each.run]) | _entry(each) for each in given.about_runs]
-    return {"certificates": {"computed": given.computed, "entries": entries}}
+    entries = [identity(runs[entry.run]) | _entry(entry) for entry in certificates.about_runs]
+    return {"certificates": {"computed": certificates.computed, "entries": entries}}
 
 
 def _entry(facts: CertificateFacts) -> Json:
@@ -59,15 +59,15 @@ def _percent(share: float) -> str:
 def certificates_table(report: ReportJson) -> Table:
     rows = [
         (
-            run_name(each, report["judges"]),
-            each
+            run_name(entry, report["judges"]),
+            entry
             | {
-                "signal": certifiable(each["signal"]).label,
-                "target": TARGETS[each["target"]],
-                "among": each["among"] if each["among"] > 1 else None,
+                "signal": certifiable(entry["signal"]).label,
+                "target": TARGETS[entry["target"]],
+                "among": entry["among"] if entry["among"] > 1 else None,
             },
         )
-        for each in report["certificates"]["entries"]
+        for entry in report["certificates"]["entries"]
     ]
     return table_of_entries(
         "certificates",
@@ -132,20 +132,20 @@ labelled_share | share | Share of items that it labelled.
             yield certificates_table(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        found = report.get("certificates")
-        if found is None:
+        chapter = report.get("certificates")
+        if chapter is None:
             return
-        for place, each in enumerate(found["entries"]):
-            yield Sentence("finding", _sentence(report, place, each))
-        careless = [each for each in found["entries"] if each["among"] < found["computed"]]
-        if careless and found["computed"] > 1:
+        for place, entry in enumerate(chapter["entries"]):
+            yield Sentence("finding", _sentence(report, place, entry))
+        careless = [entry for entry in chapter["entries"] if entry["among"] < chapter["computed"]]
+        if careless and chapter["computed"] > 1:
             yield Sentence.of(
                 "finding",
-                f"{found['computed']} certificates were computed in this study. If you choose "
+                f"{chapter['computed']} certificates were computed in this study. If you choose "
                 "one by its result, its confidence is lower than stated, unless you entered "
                 "that number under “Chosen from” when you requested it.",
             )
-        if any(not each["same_items"] for each in found["entries"]):
+        if any(not entry["same_items"] for entry in chapter["entries"]):
             yield Sentence.of(
                 "finding",
                 "Items of this study changed after some certificates, which are about the "
@@ -153,38 +153,38 @@ labelled_share | share | Share of items that it labelled.
             )
 
 
-def _sentence(report: ReportJson, place: int, each: ReportJson) -> Text:
+def _sentence(report: ReportJson, place: int, entry: ReportJson) -> Text:
     path = f"certificates.entries.{place}"
     values = {
-        "judge": run_name(each, report["judges"]),
-        "date": shown(each["date"], f"{path}.date"),
-        "n": shown(f"{each['n']:,}", f"{path}.n"),
-        "error": shown(_percent(each["error"]), f"{path}.error"),
-        "confidence": shown(_percent(each["confidence"]), f"{path}.confidence"),
-        "signal": certifiable(each["signal"]).label,
-        "target": TARGETS[each["target"]],
-        "counted": f"counting every {each['counted_by']} equally",
+        "judge": run_name(entry, report["judges"]),
+        "date": shown(entry["date"], f"{path}.date"),
+        "n": shown(f"{entry['n']:,}", f"{path}.n"),
+        "error": shown(_percent(entry["error"]), f"{path}.error"),
+        "confidence": shown(_percent(entry["confidence"]), f"{path}.confidence"),
+        "signal": certifiable(entry["signal"]).label,
+        "target": TARGETS[entry["target"]],
+        "counted": f"counting every {entry['counted_by']} equally",
     }
-    if each["state"] == REFUSED:
+    if entry["state"] == REFUSED:
         form = (
             "{judge} was not certified on {date}: {n} items do not show, with {confidence} "
             "confidence, that above some {signal} at most {error} of its answers differ from the "
             "{target}, {counted}. "
         )
-        if each["needed"] is None:
+        if entry["needed"] is None:
             return fill(form + "At the observed error, no number of items would show it.", **values)
-        values["needed"] = shown(f"{each['needed']:,}", f"{path}.needed")
+        values["needed"] = shown(f"{entry['needed']:,}", f"{path}.needed")
         return fill(form + "About {needed} labelled items would be enough.", **values)
-    values["from"] = shown(f"{each['threshold']:.0f}", f"{path}.threshold")
+    values["from"] = shown(f"{entry['threshold']:.0f}", f"{path}.threshold")
     form = (
         "{judge} was certified on {date} with {n} items: with {confidence} confidence, at most "
         "{error} of the answers whose {signal} is {from} or more differ from the {target}, "
         "{counted}, on new items drawn like these. "
     )
-    if each["labelled"] is None:
+    if entry["labelled"] is None:
         return fill(form + "It was not used to label items.", **values)
-    values["labelled"] = shown(f"{each['labelled']:,}", f"{path}.labelled")
-    values["items"] = shown(f"{each['items']:,}", f"{path}.items")
+    values["labelled"] = shown(f"{entry['labelled']:,}", f"{path}.labelled")
+    values["items"] = shown(f"{entry['items']:,}", f"{path}.items")
     return fill(form + "It labelled {labelled} of {items} items.", **values)
 
 

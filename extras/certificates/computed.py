@@ -87,20 +87,20 @@ def certificates_of(
     Those about runs that are not in the data, such as deleted ones, are only counted.
     """
     runs = data.runs
-    found = list(Certificate.objects.filter(study=study, state=Job.State.DONE))
-    if not found:
+    rows = list(Certificate.objects.filter(study=study, state=Job.State.DONE))
+    if not rows:
         return None
     keys = dict(JudgeRun.objects.filter(study=study).values_list("public_id", "key"))
     names = Counter(run.judge for run in runs if run.is_jury)
     juries = {run.judge: run.run for run in runs if run.is_jury and names[run.judge] == 1}
     known = {run.run for run in runs}
-    labels = _labels(found)
+    labels = _labels(rows)
     facts = []
-    for each in found:
-        run = keys.get(each.run) if each.run else juries.get(each.judge)
+    for row in rows:
+        run = keys.get(row.run) if row.run else juries.get(row.judge)
         if run is not None and run in known:
-            facts.append(_facts(each, run, study, labels.get(each.pk, (None, None))))
-    return Certificates(tuple(sorted(facts, key=lambda one: repr(astuple(one)))), len(found))
+            facts.append(_facts(row, run, study, labels.get(row.pk, (None, None))))
+    return Certificates(tuple(sorted(facts, key=lambda one: repr(astuple(one)))), len(rows))
 
 
 def _labels(certificates: Sequence[Certificate]) -> dict[int, tuple[int, int]]:
@@ -115,7 +115,7 @@ def _labels(certificates: Sequence[Certificate]) -> dict[int, tuple[int, int]]:
 def _facts(
     row: Certificate, run: str, study: Study, labels: tuple[int | None, int | None]
 ) -> CertificateFacts:
-    found: Mapping[str, Any] = row.result or {}
+    outcome: Mapping[str, Any] = row.result or {}
     passport: Mapping[str, Any] = json.loads(row.passport) if row.passport else {}
     # A refusal has no passport, so its items are unknown; its number of items says enough.
     then = passport["study"]["content_hash"] if passport else study.content_hash
@@ -129,10 +129,10 @@ def _facts(
         among=row.among,
         by=row.by,
         made_on=day.astimezone(dt.UTC).date().isoformat(),
-        threshold=found["threshold"],
-        n=found["n"],
-        coverage=found["coverage"] if row.passport else None,
-        needed=found["needed"],
+        threshold=outcome["threshold"],
+        n=outcome["n"],
+        coverage=outcome["coverage"] if row.passport else None,
+        needed=outcome["needed"],
         labelled=labels[0],
         items=labels[1],
         passport=passport.get("checksum", ""),

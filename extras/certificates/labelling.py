@@ -117,9 +117,9 @@ def _lines(data: Dataset, run: RunData, passport: Passport) -> list[LabelRow]:
 def _failures(data: Dataset, run: RunData) -> dict[int, str]:
     """Why items have no verdict, by position."""
     rows = run.judgments
-    found: dict[int, str] = dict.fromkeys(map(int, rows.item[rows.choice >= 0]), "undecided")
+    why: dict[int, str] = dict.fromkeys(map(int, rows.item[rows.choice >= 0]), "undecided")
     for status in reversed(FAILURES):
         for item in rows.item[rows.status == status]:
-            if found.get(int(item)) != "undecided":
-                found[int(item)] = status
-    return found
+            if why.get(int(item)) != "undecided":
+                why[int(item)] = status
+    return why

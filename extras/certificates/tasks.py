@@ -39,18 +39,18 @@ def _certify(job: Certificate, progress: JobProgress) -> Mapping[str, Any]:
 
     progress(10, "Reading the study.")
     done = certify(job.study, CertificateWish(**{name: getattr(job, name) for name in _WISH}))
-    found = done.found
+    certified = done.found
     return {
         "by": done.by,
         "passport": done.passport.text() if done.passport else "",
         "result": {
             "sentence": done.sentence,
             "needed": done.needed,
-            "threshold": found.threshold,
-            "coverage": found.coverage,
-            "n": found.n,
-            "largest_p": found.delta / found.n_judges,
-            "tested": [vars(step) for step in found.tested],
+            "threshold": certified.threshold,
+            "coverage": certified.coverage,
+            "n": certified.n,
+            "largest_p": certified.delta / certified.n_judges,
+            "tested": [vars(step) for step in certified.tested],
         },
     }
 

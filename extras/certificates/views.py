@@ -134,9 +134,9 @@ def juries_and_runs(study: Study) -> list[tuple[str, str, str, str]]:
     rows = rows.select_related("judge", "wording")
     runs = list(rows.order_by("judge__name", "setting", "features", "pk"))
     labels = labels_of(runs)
-    found = [(run.public_id, labels[run.pk], run.judge.name, run.public_id) for run in runs]
+    choices = [(run.public_id, labels[run.pk], run.judge.name, run.public_id) for run in runs]
     juries = study.juries.order_by("name").values_list("name", flat=True)
-    return found + [(f"jury {name}", f"{name} (jury)", name, "") for name in juries]
+    return choices + [(f"jury {name}", f"{name} (jury)", name, "") for name in juries]
 
 
 @transaction.atomic
@@ -144,8 +144,8 @@ def request_certificate(*, study_id: int, user: User, **wish: Any) -> Certificat
     """Queue a certificate, or return the same request if it is being computed."""
     study = lock_study(study_id)
     same = Certificate.objects.filter(study=study, state__in=Job.OPEN, **wish)
-    if found := same_job(same, certify_judge):
-        return found
+    if open_job := same_job(same, certify_judge):
+        return open_job
     job = Certificate.objects.create(study=study, requested_by=user, **wish)
     record(study, "certificate requested", user=user, certificate=job.public_id)
     certify_judge.delay_on_commit(job.pk)  # type: ignore[attr-defined]
@@ -157,8 +157,8 @@ def request_labels(*, certificate: Certificate, user: User) -> Labelling:
     """Label, or label again, the items of a certificate's study."""
     lock_study(certificate.study_id)
     jobs = Labelling.objects.filter(certificate=certificate)
-    if found := same_job(jobs.filter(state__in=Job.OPEN), label_items):
-        return found
+    if open_job := same_job(jobs.filter(state__in=Job.OPEN), label_items):
+        return open_job
     jobs.delete()
     job = Labelling.objects.create(certificate=certificate, requested_by=user, message=WAITING)
     label_items.delay_on_commit(job.pk)  # type: ignore[attr-defined]
@@ -283,16 +283,16 @@ def _page(
 ) -> HttpResponse:
     study, job = certificate.study, _labelling(certificate)
     proposed = f"{study.slug[:54]}-rest"
-    found: dict[str, Any] = certificate.result or {}
+    outcome: dict[str, Any] = certificate.result or {}
     address = reverse("certificates:list", args=[study.slug])
     may_edit = role_of(request.user, study) != Membership.Role.VIEWER
     context = {
         "study": study,
         "certificate": certificate,
         "labelling": job,
-        "found": found,
-        "tested": found.get("tested", [])[-_SHOWN:],
-        "left_out": max(0, len(found.get("tested", [])) - _SHOWN),
+        "found": outcome,
+        "tested": outcome.get("tested", [])[-_SHOWN:],
+        "left_out": max(0, len(outcome.get("tested", [])) - _SHOWN),
         "form": form or RouteForm(initial={"slug": proposed}),
         "retry": Retry(address, "Request another certificate", is_link=True),
         "retry_labels": Retry(

@@ -60,8 +60,8 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
                 tally.drop("conversations with pictures")
                 continue
             both = [messages_of(row, raw, name) for name in ("conversation_a", "conversation_b")]
-            found = None if None in both else (both[0] or [], both[1] or [])
-            yield from _made(row, raw, found, options, tally)
+            conversations = None if None in both else (both[0] or [], both[1] or [])
+            yield from _made(row, raw, conversations, options, tally)
     for part in arrays:
         for line, cells in csv_rows(part, tally):
             row = ImportRow(line, part.name)
@@ -86,16 +86,16 @@ def _conversations(row: ImportRow, cells: Mapping[str, str]) -> Conversations | 
             return None
         lists.append([storable(text) if isinstance(text, str) else "" for text in texts])
     asked, *answers = lists
-    if any(len(given) != len(asked) for given in answers):
+    if any(len(texts_of_model) != len(asked) for texts_of_model in answers):
         row.fault("prompt", "not a conversation", "the lists have different lengths.", REMEDY)
         return None
     first, second = (
         [
             message
-            for question, answer in zip(asked, given, strict=True)
+            for question, answer in zip(asked, texts_of_model, strict=True)
             for message in (("user", question), ("assistant", answer))
         ]
-        for given in answers
+        for texts_of_model in answers
     )
     return first, second
 
@@ -128,7 +128,7 @@ def _made(
     else:
         texts = [_response(side) for side in (first, second)]
         if is_usable(first[0][1], "", texts, tally):
-            made = pair(
+            item = pair(
                 key=_key(raw, first, second),
                 first={"text": texts[0], "generated_by": _maker(models[0])},
                 second={"text": texts[1], "generated_by": _maker(models[1])},
@@ -139,7 +139,7 @@ def _made(
                 language=language_code(raw.get("language")),
                 metadata={"both_bad": winner in _BOTH_BAD, "turns": len(first) // 2},
             )
-            yield row.file, row.line, made
+            yield row.file, row.line, item
 
 
 def _response(messages: list[tuple[str, str]]) -> str:

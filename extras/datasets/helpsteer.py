@@ -42,17 +42,17 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
     for part, edition in _parts(files):
         for line, raw in json_rows(part, tally):
             row = ImportRow(line, part.name)
-            made = _item(row, raw, edition, options, tally)
+            item = _item(row, raw, edition, options, tally)
             tally.faults += row.faults
-            if made is not None and not row.faults:
-                yield part.name, line, made
+            if item is not None and not row.faults:
+                yield part.name, line, item
 
 
 def _parts(files: Files) -> Iterator[tuple[SetFile, str]]:
-    found = [(part, edition) for edition in (_SECOND, _THIRD) for part in files.all(edition)]
-    if not found:
+    parts = [(part, edition) for edition in (_SECOND, _THIRD) for part in files.all(edition)]
+    if not parts:
         raise files.missing(_SECOND)
-    yield from found
+    yield from parts
 
 
 def _item(
@@ -109,13 +109,13 @@ def _answers(files: Files, tally: Tally) -> Iterator[RawAnswer]:
         column, strength = _SINGLE[edition]
         for line, raw in json_rows(part, tally):
             key = _key(raw, edition)
-            for number, given in enumerate(raw.get(column) or [], start=1):
+            for number, cell in enumerate(raw.get(column) or [], start=1):
                 row = ImportRow(line, part.name)
-                found = given if isinstance(given, dict) else {}
-                if found.get(strength) == _NEITHER:
+                fields = cell if isinstance(cell, dict) else {}
+                if fields.get(strength) == _NEITHER:
                     tally.drop("annotations that find both responses invalid")
                     continue
-                value = row.whole_number(found, strength, low=-3, high=3)
+                value = row.whole_number(fields, strength, low=-3, high=3)
                 if value is None and not row.faults:
                     tally.drop("annotations without a preference")
                 tally.faults += row.faults

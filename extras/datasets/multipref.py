@@ -56,14 +56,14 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
             continue
         responses = [texts["completion_a"], texts["completion_b"]]
         if is_usable(texts["text"], "", responses, tally):
-            made = [_model(raw.get(name)) for name in ("model_a", "model_b")]
+            models = [_model(raw.get(name)) for name in ("model_a", "model_b")]
             yield (
                 part.name,
                 line,
                 pair(
                     key=_key(raw),
-                    first={"text": responses[0], "generated_by": made[0]},
-                    second={"text": responses[1], "generated_by": made[1]},
+                    first={"text": responses[0], "generated_by": models[0]},
+                    second={"text": responses[1], "generated_by": models[1]},
                     label=None,
                     question=texts["text"],
                     group=texts["prompt_id"][:120],
@@ -84,32 +84,32 @@ def _answers(files: Files, tally: Tally) -> Iterator[RawAnswer]:
     part = files.need("comparisons")
     for line, raw in json_rows(part, tally):
         for group, column in _GROUPS.items():
-            for given in raw.get(column) or []:
+            for judgment in raw.get(column) or []:
                 row = ImportRow(line, part.name)
-                answer = _answer(row, group, _key(raw), given)
+                answer = _answer(row, group, _key(raw), judgment)
                 tally.faults += row.faults
                 if answer is not None:
                     yield line, answer
 
 
-def _answer(row: ImportRow, group: str, key: str, given: Any) -> dict[str, Any] | None:
-    if not isinstance(given, dict) or not isinstance(given.get("evaluator"), str):
+def _answer(row: ImportRow, group: str, key: str, judgment: Any) -> dict[str, Any] | None:
+    if not isinstance(judgment, dict) or not isinstance(judgment.get("evaluator"), str):
         problem = f"an annotation of the group {group} has no evaluator."
         row.fault(group, "not an annotation", problem, REMEDY)
         return None
-    choice = row.one_of(given, "overall_pref", tuple(_CHOICES))
-    stated = row.one_of(given, "overall_confidence", tuple(_CERTAINTIES))
+    choice = row.one_of(judgment, "overall_pref", tuple(_CHOICES))
+    stated = row.one_of(judgment, "overall_confidence", tuple(_CERTAINTIES))
     if not choice:
         return None
     is_tie = _CHOICES[choice] == "tie"
-    seconds = given.get("time_spent")
+    seconds = judgment.get("time_spent")
     return {
-        "rater_id": f"{group}-{for_id(given['evaluator'])}"[:120],
+        "rater_id": f"{group}-{for_id(judgment['evaluator'])}"[:120],
         "item_id": key,
         "choice": _CHOICES[choice],
         "certainty": None if is_tie or not stated else _CERTAINTIES[stated],
         "active_ms": int(seconds * 1000) if isinstance(seconds, int | float) else None,
-        "answered_at": _time(given.get("timestamp")),
+        "answered_at": _time(judgment.get("timestamp")),
     }
 
 

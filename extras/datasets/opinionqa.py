@@ -147,8 +147,8 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 def _waves(files: Files) -> list[Wave]:
     """The folders with questions and answers, by wave number."""
     infos, responses = files.all("info"), files.all("responses")
-    for role, found in (("info", infos), ("responses", responses)):
-        if not found:
+    for role, of_role in (("info", infos), ("responses", responses)):
+        if not of_role:
             raise files.missing(role)
     waves: dict[str, Wave] = {}
     for info in infos:
@@ -168,8 +168,8 @@ def _waves(files: Files) -> list[Wave]:
 def _wave_name(responses: SetFile) -> str:
     """The wave in the name of its weight column: “W26” in WEIGHT_W26."""
     names = sorted(c.removeprefix("WEIGHT_") for c in responses.columns if c.startswith("WEIGHT_"))
-    found = re.search(r"W\d+", responses.folder)
-    return names[0] if names else found[0] if found else "W"
+    match = re.search(r"W\d+", responses.folder)
+    return names[0] if names else match[0] if match else "W"
 
 
 def _wanted(waves: list[Wave], named: Any) -> list[Wave]:
@@ -191,7 +191,7 @@ def _topics(part: SetFile | None, tally: Tally) -> dict[str, str]:
 
 def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[SurveyQuestion]:
     """The questions of a wave with two options; an unreadable literal is a fault."""
-    found = []
+    questions = []
     for line, row in csv_rows(wave.info, tally):
         file = wave.info.name
         mapping = _literal(row, "option_mapping", dict, line, file, tally)
@@ -208,8 +208,10 @@ def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[Surv
         else:
             topic = topics.get(row["key"], "")
             text = storable(row["question"])
-            found.append(SurveyQuestion(row["key"], text, options[0], options[1], ordinal, topic))
-    return found
+            questions.append(
+                SurveyQuestion(row["key"], text, options[0], options[1], ordinal, topic)
+            )
+    return questions
 
 
 def _literal(
@@ -259,7 +261,7 @@ def _answers(
     wave: Wave, questions: list[SurveyQuestion], options: Mapping[str, Any], seed: int, tally: Tally
 ) -> dict[str, list[PanelAnswer]]:
     """The drawn respondents of each question, in the order of the file."""
-    found: dict[str, list[PanelAnswer]] = {question.key: [] for question in questions}
+    answers_to: dict[str, list[PanelAnswer]] = {question.key: [] for question in questions}
     for line, row in csv_rows(wave.responses, tally):
         respondent = storable(row.get("QKEY", "")) or f"row{line}"
         person = persona(f"opinionqa-{wave.name}-{respondent}", row, keep=options["refused"])
@@ -273,13 +275,15 @@ def _answers(
             elif options["sampling"] == "weighted" and not weight > 0:
                 tally.drop("answers of people without a weight")
             else:
-                found[question.key].append(PanelAnswer(line, respondent, choice, weight, person))
+                answers_to[question.key].append(
+                    PanelAnswer(line, respondent, choice, weight, person)
+                )
     size = options["respondents"]
-    for key, answers in found.items():
+    for key, answers in answers_to.items():
         tally.drop(f"answers beyond {size:,} per question", max(0, len(answers) - size))
         rule = options["sampling"]
-        found[key] = draw_or_first(answers, size, rule=rule, by=_order(key, rule, seed))
-    return found
+        answers_to[key] = draw_or_first(answers, size, rule=rule, by=_order(key, rule, seed))
+    return answers_to
 
 
 def _order(key: str, sampling: str, seed: int) -> Any:

@@ -94,14 +94,14 @@ def messages_of(row: ImportRow, raw: Mapping[str, Any], name: str) -> list[tuple
     Text may be split into parts, as in files of multimodal models.
     """
     messages = raw.get(name)
-    found = []
+    turns = []
     for message in messages if isinstance(messages, list) else [None]:
         if not isinstance(message, dict) or message.get("role") not in _WHO:
             problem = f"{name} is not a list of messages with role and content."
             row.fault(name, "not a conversation", problem, REMEDY)
             return None
-        found.append((str(message["role"]), storable(_text(message.get("content")))))
-    return found
+        turns.append((str(message["role"]), storable(_text(message.get("content")))))
+    return turns
 
 
 def has_other_media(raw: Mapping[str, Any], name: str) -> bool:

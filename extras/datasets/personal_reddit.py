@@ -78,8 +78,8 @@ def by_minilm(texts: Sequence[str]) -> list[list[float]]:
             "The similarity minilm needs the package sentence-transformers and a copy of "
             f"{_MODEL} on this machine. Use fields or tfidf.",
         ) from error
-    found = model.encode(list(texts), normalize_embeddings=True)
-    return [[float(one @ other) for other in found] for one in found]
+    vectors = model.encode(list(texts), normalize_embeddings=True)
+    return [[float(one @ other) for other in vectors] for one in vectors]
 
 
 # key, label, attribute, sentence
@@ -238,7 +238,7 @@ def _others(
         for person in by_person
     }
     used: Counter[Post] = Counter()
-    found: dict[Post, Post] = {}
+    other_of: dict[Post, Post] = {}
     for post in sorted(posts, key=lambda post: rank(seed, "pr turn", post.line)):
         for person in nearest[post.person]:
             other = min(
@@ -247,9 +247,9 @@ def _others(
             )
             if used[other] < max_reuse:
                 used[other] += 1
-                found[post] = other
+                other_of[post] = other
                 break
-    return found
+    return other_of
 
 
 def _response(post: Post) -> dict[str, Any]:

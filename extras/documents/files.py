@@ -42,7 +42,7 @@ class PaperFiles(AddedFiles):
     links, links_across = "documents/_links.html", "documents/_links_across.html"
     part = "documents/_part.html"
 
-    def write(self, made: MadeReport, folder: Path) -> None:
+    def write(self, built: MadeReport, folder: Path) -> None:
         """Write each; one that fails is left out."""
         from analysis.report.card import write_card
         from analysis.report.drawing import KINDS
@@ -51,15 +51,15 @@ class PaperFiles(AddedFiles):
         from extras.documents.article.files import write_article
         from extras.documents.two_pages import write_two_pages
 
-        report, date = made.content, made.date
+        report, date = built.content, built.date
 
         def write_cards() -> None:
             for kind in KINDS:
                 write_card(report, folder / f"card.{kind}", date=date)
 
         attempted(write_cards, part="card")
-        attempted(lambda: write_two_pages(made, folder / "paper"), part="paper")
-        data = [count_article(made.data, report["parameters"]["threshold"])]
+        attempted(lambda: write_two_pages(built, folder / "paper"), part="paper")
+        data = [count_article(built.data, report["parameters"]["threshold"])]
         attempted(lambda: write_article(data, folder / "article", date=date), part="article")
 
     def write_across(self, reports: "Sequence[ReportJson]", folder: Path, *, date: Date) -> None:

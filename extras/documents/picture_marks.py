@@ -81,8 +81,8 @@ def _draw_marks(
     """Marks of any size and symbol, because a matplotlib scatter has only one symbol."""
     count = len(xs)
     sizes, symbols = (
-        found if isinstance(found, list) else [found] * count
-        for found in (marker.get("size", 6), marker.get("symbol", "circle"))
+        style if isinstance(style, list) else [style] * count
+        for style in (marker.get("size", 6), marker.get("symbol", "circle"))
     )
     for symbol in dict.fromkeys(symbols):
         places = [place for place in range(count) if symbols[place] == symbol]
@@ -110,10 +110,10 @@ def _surface(marker: PictureJson, symbol: str) -> dict[str, Any]:
 
 
 def _symbol(name: str) -> str:
-    found = _SYMBOLS.get(name.removesuffix("-open"))
-    if found is None:
+    symbol = _SYMBOLS.get(name.removesuffix("-open"))
+    if symbol is None:
         raise CannotDraw(f"Pictures do not support the symbol {name}.")
-    return found
+    return symbol
 
 
 def _draw_error(axes: Axes, trace: PictureJson, side: str, order: int) -> None:
@@ -146,10 +146,10 @@ def stroke(line: PictureJson) -> dict[str, Any]:
 
 def colour_of(text: str) -> Any:
     """A colour for matplotlib; `rgba(255,255,255,.8)` is the only other form in use."""
-    found = re.fullmatch(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", text)
-    if found is None:
+    match = re.fullmatch(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", text)
+    if match is None:
         return text
-    red, green, blue, alpha = map(float, found.groups())
+    red, green, blue, alpha = map(float, match.groups())
     return (red / 255, green / 255, blue / 255, alpha)
 
 

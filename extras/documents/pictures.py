@@ -155,19 +155,19 @@ class _Sheet:
             axes.set_position((left / whole, foot / high, width / whole, rise / high))
 
     def _axis(self, name: str) -> PictureJson:
-        found: PictureJson = self.layout[f"{name[0]}axis{name[1:]}"]
-        return found
+        axis: PictureJson = self.layout[f"{name[0]}axis{name[1:]}"]
+        return axis
 
     def make_room(self) -> None:
         """Widen the margins until all axis labels fit, as plotly does."""
         renderer = self.drawing.canvas.get_renderer()  # type: ignore[attr-defined]
         foot = self.drawing.get_size_inches()[1] * DPI - self.box.top - self.box.height
         for axes in self.axes.values():
-            found = axes.get_tightbbox(renderer)
-            if found is not None:
-                self.left += max(0, self.box.left + 4 - found.x0)
-                self.bottom += max(0, foot + 4 - found.y0)
-                self.right += max(0, found.x1 - self.box.left - self.box.width + 4)
+            extent = axes.get_tightbbox(renderer)
+            if extent is not None:
+                self.left += max(0, self.box.left + 4 - extent.x0)
+                self.bottom += max(0, foot + 4 - extent.y0)
+                self.right += max(0, extent.x1 - self.box.left - self.box.width + 4)
         self._place()
 
     def draw(self, traces: Sequence[PictureJson]) -> None:
@@ -265,34 +265,34 @@ def _key_mark(entry: Key) -> Any:
     return Patch(facecolor=entry.colour, edgecolor="#ffffff", hatch=hatch, label=label)
 
 
-def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
+def _set_axis(axes: Axes, layout: PictureJson, side: str) -> None:
     """Range, ticks, grid and title of one axis."""
     axis = axes.xaxis if side == "x" else axes.yaxis
-    size = given.get("tickfont", {}).get("size", 13) * POINT
-    if "range" in given:
+    size = layout.get("tickfont", {}).get("size", 13) * POINT
+    if "range" in layout:
         set_range = axes.set_xlim if side == "x" else axes.set_ylim
-        set_range(*given["range"])
-    if given.get("visible") is False:
+        set_range(*layout["range"])
+    if layout.get("visible") is False:
         axis.set_visible(False)
         return
-    if "tickvals" in given:
-        texts = given.get("ticktext") or map(str, given["tickvals"])
-        axis.set_ticks(given["tickvals"], [without_markup(text) for text in texts])
+    if "tickvals" in layout:
+        texts = layout.get("ticktext") or map(str, layout["tickvals"])
+        axis.set_ticks(layout["tickvals"], [without_markup(text) for text in texts])
     else:
-        if "dtick" in given:
-            axis.set_major_locator(MultipleLocator(given["dtick"]))
-        if "tickformat" in given:
-            axis.set_major_formatter(FuncFormatter(_formatter(given["tickformat"])))
+        if "dtick" in layout:
+            axis.set_major_locator(MultipleLocator(layout["dtick"]))
+        if "tickformat" in layout:
+            axis.set_major_formatter(FuncFormatter(_formatter(layout["tickformat"])))
     axis.set_tick_params(length=0, labelsize=size)
-    if not given.get("showticklabels", True):
+    if not layout.get("showticklabels", True):
         axis.set_tick_params(labelleft=False, labelbottom=False)
-    if given.get("side") == "top":
+    if layout.get("side") == "top":
         axes.xaxis.tick_top()
-    if given.get("showgrid", True):
-        axis.grid(color=given["gridcolor"], linewidth=0.8)
-    title = given["title"]["text"]
+    if layout.get("showgrid", True):
+        axis.grid(color=layout["gridcolor"], linewidth=0.8)
+    title = layout["title"]["text"]
     if title:
-        axis.set_label_text(without_markup(title), fontsize=given["title"]["font"]["size"] * POINT)
+        axis.set_label_text(without_markup(title), fontsize=layout["title"]["font"]["size"] * POINT)
 
 
 def _formatter(pattern: str) -> Any:

@@ -47,12 +47,12 @@ class PaperPicture:
     left_out: int
 
 
-def write_two_pages(made: MadeReport, folder: Path) -> None:
+def write_two_pages(built: MadeReport, folder: Path) -> None:
     """Write `paper.html`, and its figures as SVG and PNG of 300 dots per inch, to a new folder."""
     folder.mkdir(parents=True)
-    report = made.content
+    report = built.content
     accuracies = forest(_first_runs(report))
-    drawn = {**made.figures, **({"accuracy": accuracies} if accuracies else {})}
+    drawn = {**built.figures, **({"accuracy": accuracies} if accuracies else {})}
     pictures = list(_pictures(report, drawn, folder))
     page = render_to_string(
         "documents/paper.html",
@@ -61,10 +61,10 @@ def write_two_pages(made: MadeReport, folder: Path) -> None:
             "style": style_of("paper"),
             "verdict": verdict_of(report),
             "pictures": pictures,
-            "tables": list(_tables(report, made.tables)),
+            "tables": list(_tables(report, built.tables)),
             "methods": methods_paragraph(report),
-            "bibtex": bibtex(report, made.date),
-            "date": made.date,
+            "bibtex": bibtex(report, built.date),
+            "date": built.date,
         },
     )
     (folder / "paper.html").write_text(page, encoding="utf-8")

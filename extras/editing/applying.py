@@ -46,13 +46,13 @@ def registered() -> list[StudyFilePart]:
 def files_of(study: Study) -> Iterator[tuple[str, Content]]:
     """Every file of a study's design: its path, and its content."""
     mains: dict[str, str] = {}
-    found: list[tuple[str, Content]] = []
+    files_so_far: list[tuple[str, Content]] = []
     for part in registered():
         if files := part.write(study):
             mains[part.name] = part.file
-            found += files.items()
+            files_so_far += files.items()
     yield from write_settings(study, mains).items()
-    yield from found
+    yield from files_so_far
 
 
 def write_study(study: Study, folder: Path, order: FolderOrder) -> dict[str, int]:
@@ -129,14 +129,14 @@ def _of_text(name: str, old: str | None, new: str | None) -> list[str]:
     if new is None:
         return [f"{name}: removed, {_lines(old)}"]
     # If two texts differ only in line ends, every line looks the same.
-    found = list(
+    lines = list(
         difflib.unified_diff(
             old.split("\n"), new.split("\n"), f"{name} (study)", f"{name} (file)", lineterm="", n=1
         )
     )
-    if (more := len(found) - _MOST_LINES) > 0:
-        found = [*found[:_MOST_LINES], f"… and {more:,} more lines of {name}"]
-    return [line.replace("\r", "␍") for line in found]
+    if (more := len(lines) - _MOST_LINES) > 0:
+        lines = [*lines[:_MOST_LINES], f"… and {more:,} more lines of {name}"]
+    return [line.replace("\r", "␍") for line in lines]
 
 
 def _of_rows(name: str, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterator[str]:

@@ -37,9 +37,9 @@ EDITABLE = ("question", "context", "context_title", "topic", "group", "first_per
 
 def values_of(item: Item) -> dict[str, str]:
     """The values of an item that can be edited, by their names in `EDITABLE`."""
-    found = {name: getattr(item, name) for name in EDITABLE if name not in RESPONSES}
+    values = {name: getattr(item, name) for name in EDITABLE if name not in RESPONSES}
     sides = (item.r1, item.r2)
-    return found | {name: sides[n].get(key) or "" for name, (n, key) in RESPONSES.items()}
+    return values | {name: sides[n].get(key) or "" for name, (n, key) in RESPONSES.items()}
 
 
 @transaction.atomic
@@ -84,10 +84,10 @@ def delete_item(*, study_id: int, key: str, user: User | None = None) -> None:
 def delete_items(*, study_id: int, seen: int, user: User | None = None) -> tuple[int, int]:
     """Delete all items and personas and return their numbers; `seen` is how many were shown."""
     study = unused_study(study_id)
-    found = remove_items(study, seen=seen)
+    numbers = remove_items(study, seen=seen)
     study.save(update_fields=["source"])
-    note_change(study, "items deleted", user=user, removed=found[0])
-    return found
+    note_change(study, "items deleted", user=user, removed=numbers[0])
+    return numbers
 
 
 def _checked(item: Item, values: Mapping[str, str]) -> ItemRecord:

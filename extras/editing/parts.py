@@ -58,7 +58,7 @@ def _plan(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> dict[s
     own = [group for group in groups if group.criteria]
     if own:
         plan["group"] = [
-            {"target": each.target, **dict(sorted(each.criteria.items()))} for each in own
+            {"target": quota.target, **dict(sorted(quota.criteria.items()))} for quota in own
         ]
     if others := [group for group in groups if not group.criteria]:
         plan["everyone_else"] = {"target": others[0].target}
@@ -233,7 +233,7 @@ class WordingsFile:
     def write(self, study: Study) -> dict[str, str]:
         rows, files, taken = [], {}, set[str]()
         wordings = PromptTemplate.objects.filter(study=study)
-        for wording in sorted(wordings, key=lambda each: (each.name, each.version)):
+        for wording in sorted(wordings, key=lambda one: (one.name, one.version)):
             path = _path(wording, taken)
             row = {
                 "name": wording.name,

@@ -98,7 +98,9 @@ def write_settings(study: Study, parts: Mapping[str, str]) -> dict[str, str]:
         **({"preset": preset} if (preset := preset_of(study)) else {}),
         "settings": {name: "" if value is None else value for name, value in settings.items()},
         "texts": {name: f"texts/{name}.md" if text else "" for name, text in texts.items()},
-        "feature_sets": {each.name: each.keys for each in sorted(sets, key=lambda s: s.name)},
+        "feature_sets": {
+            feature_set.name: feature_set.keys for feature_set in sorted(sets, key=lambda s: s.name)
+        },
         "parts": dict(parts),
     }
     return {FILE: _HEADER + to_toml(content), **files}
@@ -153,7 +155,9 @@ def set_feature_sets(study: Study, content: Mapping[str, Any], *, user: User | N
             raise StudyError(f"{FILE}: feature set “{name}” must be a list of feature keys.")
         if not 1 <= len(name) <= 60:
             raise StudyError(f"{FILE}: feature set “{name}” needs a name of 1 to 60 letters.")
-    there = {each.name: each.keys for each in FeatureSet.objects.filter(study=study)}
+    there = {
+        feature_set.name: feature_set.keys for feature_set in FeatureSet.objects.filter(study=study)
+    }
     if there == wanted:
         return
     lost = sorted(name for name, keys in there.items() if wanted.get(name) != keys)
@@ -229,8 +233,12 @@ class ItemsFile:
 
 
 def _remarks(read: ReadItems) -> list[str]:
-    found = read.warnings
-    return [f"{len(found):,} remarks on items; the first: {found[0].message}"] if found else []
+    warnings = read.warnings
+    return (
+        [f"{len(warnings):,} remarks on items; the first: {warnings[0].message}"]
+        if warnings
+        else []
+    )
 
 
 def _lacking(study: Study, file: str, there: dict[str, str]) -> StudyError:

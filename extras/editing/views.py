@@ -118,7 +118,7 @@ class PersonaForm(forms.Form):
 
     def features(self) -> list[dict[str, str]]:
         """The features with a value. A new one gets a key from its name."""
-        found: list[dict[str, str]] = []
+        features: list[dict[str, str]] = []
         for number, (_, value_before, sentence_before) in enumerate(self._rows(), start=1):
             label, value, sentence = (
                 normalise(self.cleaned_data[f"{name}-{number}"]).strip()
@@ -127,12 +127,12 @@ class PersonaForm(forms.Form):
             if not value:
                 continue
             is_known = number <= len(self._known)
-            key = self._known[number - 1]["key"] if is_known else key_of(label, number, found)
+            key = self._known[number - 1]["key"] if is_known else key_of(label, number, features)
             if sentence == sentence_before and value != value_before:
                 # The sentence was made for the former value.
                 sentence = sentence.replace(value_before, value) if value_before else ""
-            found.append(feature(key, label, value, sentence))
-        return found
+            features.append(feature(key, label, value, sentence))
+        return features
 
     def refuse(self, refused: Refused) -> None:
         for fault in refused.faults:
@@ -266,15 +266,15 @@ def persona(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     study, item = _item(request, slug, key)
     if reason := why_not(study):
         return _refused(request, reason, "studies:item", slug, key)
-    found: Persona = item.persona
-    shown = {"seen": record_of(found).fingerprint, "text": found.text}
+    stored: Persona = item.persona
+    initial = {"seen": record_of(stored).fingerprint, "text": stored.text}
     data = request.POST if request.method == "POST" else None
-    form = PersonaForm(data, persona=found, lang=item.lang, initial=shown)
+    form = PersonaForm(data, persona=stored, lang=item.lang, initial=initial)
     if form.is_valid():
         try:
             edit_persona(
                 study_id=study.pk,
-                key=found.key,
+                key=stored.key,
                 features=form.features(),
                 text=form.cleaned_data["text"],
                 seen=form.cleaned_data["seen"],
@@ -285,14 +285,14 @@ def persona(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         except StudyError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"Persona {found.key} is saved.")
+            messages.success(request, f"Persona {stored.key} is saved.")
             return redirect("studies:item", slug, key)
     context: dict[str, Any] = {
         "study": study,
         "item": item,
-        "persona": found,
+        "persona": stored,
         "form": form,
-        "shared": Item.everything.filter(persona=found).count(),
+        "shared": Item.everything.filter(persona=stored).count(),
     }
     status = REFUSED if form.errors else 200
     return render(request, "editing/persona_edit.html", context, status=status)

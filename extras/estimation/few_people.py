@@ -48,13 +48,13 @@ def estimation(study: ReportedStudy) -> Json:
     judges = []
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         certainty, signal = _certainty(study, run, judge)
-        found = [
+        estimates = [
             _entry(study, estimand)
             for estimand in _estimands(study, judge, certainty)
             if estimand.is_needed
         ]
-        if found:
-            judges.append(identity(run) | {"signal": signal, "estimates": found})
+        if estimates:
+            judges.append(identity(run) | {"signal": signal, "estimates": estimates})
     if not judges:
         return {}
     draw = study.data.of(Draw)
@@ -173,19 +173,19 @@ def _entry(study: ReportedStudy, estimand: Estimand) -> Json:
     return out
 
 
-def _calibrated(found: CalibratedMean) -> Json:
-    out = estimate(found.mean)
-    put(out, "outside", number(found.outside), found.reason)
-    out["residual"] = estimate(found.residual)
-    put(out, "oracle_share", number(found.oracle_share), found.reason or "no_variation")
+def _calibrated(calibrated: CalibratedMean) -> Json:
+    out = estimate(calibrated.mean)
+    put(out, "outside", number(calibrated.outside), calibrated.reason)
+    out["residual"] = estimate(calibrated.residual)
+    put(out, "oracle_share", number(calibrated.oracle_share), calibrated.reason or "no_variation")
     return out
 
 
 def _named(report: ReportJson) -> Iterator[tuple[str, ReportJson]]:
     for entry in report["judges"]:
         name = run_name(entry, report["judges"])
-        for each in entry["estimates"]:
-            yield name, {**each, "of": what(each)}
+        for row in entry["estimates"]:
+            yield name, {**row, "of": what(row)}
 
 
 def what(entry: ReportJson) -> str:
@@ -286,47 +286,47 @@ oracle_share | share | Share of the variance that comes from calibrating.
             yield calibrated_table(report["estimation"])
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        found = report.get("estimation")
-        if found is None:
+        chapter = report.get("estimation")
+        if chapter is None:
             return
-        best = _best(found)
+        best = _best(chapter)
         if best is None:
             words = "Few people: no interval of any share of all judged items."
             yield Sentence.of("missing", words)
             return
         judge, place = best
-        entry = found["judges"][judge]
-        each = entry["estimates"][place]
+        entry = chapter["judges"][judge]
+        row = entry["estimates"][place]
         path = f"estimation.judges.{judge}.estimates.{place}"
-        judged = Population("item", n=each["items"], path=f"{path}.items")
-        interval = QuantityInterval.at(each["powered"], "ci", f"{path}.powered")
-        share, at = each["powered"]["value"], f"{path}.powered.value"
-        answered = Quantity("count", judged, each["answered"], f"{path}.answered")
+        judged = Population("item", n=row["items"], path=f"{path}.items")
+        interval = QuantityInterval.at(row["powered"], "ci", f"{path}.powered")
+        share, at = row["powered"]["value"], f"{path}.powered.value"
+        answered = Quantity("count", judged, row["answered"], f"{path}.answered")
         who = "own answers are known for {n} of them"
-        if each["against"] == PEOPLE:
+        if row["against"] == PEOPLE:
             who = "both judge and people decided {n} of them"
         slots: dict[str, Slot] = {
-            "judge": Name(run_name(entry, found["judges"])),
+            "judge": Name(run_name(entry, chapter["judges"])),
             "who": clause(who, n=answered),
             "items": judged,
             "share": Quantity("rate", judged, share, at, interval),
-            "others": Words(WORDS[each["against"]]),
+            "others": Words(WORDS[row["against"]]),
         }
         form = (
             "{judge} judged {items}; {who}. Estimated for all of them, it agrees with {others} on "
             "{share} ({share.interval}). "
         )
-        if each["what"] == "wins":
+        if row["what"] == "wins":
             form = (
                 "{judge} judged {items} of {system}; {who}. Estimated for all of them, {system} "
                 "wins by {others} in {share} ({share.interval}). "
             )
-            slots["system"] = Name(each["system"])
-        if round(each["saved"]) > 0:
+            slots["system"] = Name(row["system"])
+        if round(row["saved"]) > 0:
             form += (
                 "Without the judge, an equally narrow interval needs {saved} more answered items."
             )
-            slots["saved"] = Quantity("count", judged, round(each["saved"]), f"{path}.saved")
+            slots["saved"] = Quantity("count", judged, round(row["saved"]), f"{path}.saved")
         else:
             form += "The judge does not make the interval narrower than answers alone would."
         yield Sentence("finding", say(form, **slots))
@@ -337,13 +337,13 @@ def _best(report: ReportJson) -> tuple[int, int] | None:
     places = [
         (judge, place)
         for judge, entry in enumerate(report["judges"])
-        for place, each in enumerate(entry["estimates"])
-        if each["saved"] is not None
+        for place, row in enumerate(entry["estimates"])
+        if row["saved"] is not None
     ]
 
     def rank(at: tuple[int, int]) -> tuple[bool, bool, float]:
-        each = report["judges"][at[0]]["estimates"][at[1]]
-        return each["against"] == PEOPLE, each["what"] == "agreement", each["saved"]
+        row = report["judges"][at[0]]["estimates"][at[1]]
+        return row["against"] == PEOPLE, row["what"] == "agreement", row["saved"]
 
     return max(places, key=rank, default=None)
 

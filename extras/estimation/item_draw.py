@@ -29,9 +29,9 @@ def runs_with_certainty(study: Study) -> list[tuple[str, str]]:
     """Key and name of every run that states a certainty, for a list of choices."""
     runs = study.judge_runs.filter(bias_probe="", judgments__certainty__isnull=False)
     named = JudgeRun.objects.filter(pk__in=runs.values("pk")).select_related("judge", "wording")
-    found = list(named.order_by("judge__name", "key"))
-    labels = labels_of(found)
-    return [(run.key, labels[run.pk]) for run in found]
+    ordered = list(named.order_by("judge__name", "key"))
+    labels = labels_of(ordered)
+    return [(run.key, labels[run.pk]) for run in ordered]
 
 
 def find_run(study: Study, name: str) -> str:
@@ -41,11 +41,11 @@ def find_run(study: Study, name: str) -> str:
     """
     runs = runs_with_certainty(study)
     named = [key for key, label in runs if f"{label}: ".startswith(f"{name}: ")]
-    found = named or [key for key, _ in runs if name and key.startswith(name)]
-    if len(found) == 1:
-        return found[0]
+    matching = named or [key for key, _ in runs if name and key.startswith(name)]
+    if len(matching) == 1:
+        return matching[0]
     known = "; ".join(f"{key[:8]} is {label}" for key, label in runs) or "none"
-    if found:
+    if matching:
         raise BadParameters(f"“{name}” has several runs. Name one by its key: {known}.")
     raise BadParameters(
         f"This study has no run “{name}” that states a certainty. Runs that do: {known}."
@@ -68,8 +68,8 @@ def draw_by_judge(
     from extras.estimation.stats import draw_items, draw_probabilities, error_spread
 
     study = Study.objects.get(pk=study_id)
-    found = judged_items(study, run)
-    n = len(found.keys)
+    judged = judged_items(study, run)
+    n = len(judged.keys)
     if not 1 <= size < n:
         raise BadParameters(
             f"The number of items is {size}. Use a whole number from 1 to {n - 1}: the study has "
@@ -77,19 +77,19 @@ def draw_by_judge(
             if n > 1
             else "The study has no items to draw from. Import items first."
         )
-    right = found.certainty / 100
-    known = (found.correct >= 0) & ~np.isnan(right)
+    right = judged.certainty / 100
+    known = (judged.correct >= 0) & ~np.isnan(right)
     if known.sum() >= FEWEST_KNOWN:
         stated = ~np.isnan(right)
-        right[stated] = isotonic(right[known], found.correct[known], right[stated])
+        right[stated] = isotonic(right[known], judged.correct[known], right[stated])
     chances = draw_probabilities(error_spread(right), size).round(DIGITS)
     seed = study.seed if seed is None else seed
     drawn = draw_items(chances, rng=np.random.default_rng(abs(seed)))
     label = dict(runs_with_certainty(study)).get(run, run)
     store_draw(
         study_id=study_id,
-        probabilities=dict(zip(found.keys, chances.tolist(), strict=True)),
-        drawn=[key for key, is_drawn in zip(found.keys, drawn, strict=True) if is_drawn],
+        probabilities=dict(zip(judged.keys, chances.tolist(), strict=True)),
+        drawn=[key for key, is_drawn in zip(judged.keys, drawn, strict=True) if is_drawn],
         by={
             "judge": label,
             "run": run,

@@ -40,10 +40,10 @@ class SystemsOfItems(DesignData):
     @property
     def digest(self) -> str:
         """A digest of the contents."""
-        found = hashlib.sha256("|".join([*self.names, "", *self.few]).encode())
+        digest = hashlib.sha256("|".join([*self.names, "", *self.few]).encode())
         for codes in (self.first, self.second):
-            found.update(codes.astype("<i8").tobytes())
-        return found.hexdigest()
+            digest.update(codes.astype("<i8").tobytes())
+        return digest.hexdigest()
 
 
 def read_systems(study: Study, data: Dataset, position: Mapping[int, int]) -> SystemsOfItems | None:
@@ -123,9 +123,11 @@ def judged_items(study: Study, run_key: str) -> JudgedItems:
         if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
             continue
         answer = counts[0][0]
-        given = [each for choice, each in readings[key] if choice == answer and each is not None]
-        if given:
-            stated[place] = sum(given) / len(given)
+        of_answer = [
+            reading for choice, reading in readings[key] if choice == answer and reading is not None
+        ]
+        if of_answer:
+            stated[place] = sum(of_answer) / len(of_answer)
         if CODE[truths[key]] in (0, 1) and CODE[answer] != TIE:
             correct[place] = int(answer == truths[key])
     return JudgedItems(keys, stated, correct)

@@ -31,18 +31,20 @@ def systems(study: ReportedStudy, certificates: Sequence[ReportJson] | None) -> 
     `certificates` has each run's certified threshold, in the order of the runs; None where nothing
     is certified.
     """
-    found = study.data.of(SystemsOfItems)
-    if found is None:
+    of_items = study.data.of(SystemsOfItems)
+    if of_items is None:
         return {}
-    contests = Contests.of(found.first, found.second)
+    contests = Contests.of(of_items.first, of_items.second)
     shared = study.shared
     own = study.data.truth.astype(np.int64)
 
     def judged(answer: Ints) -> Json:
-        return _side(found.names, contests, answer, shared.judged) | {
+        return _side(of_items.names, contests, answer, shared.judged) | {
             "against": {
-                PEOPLE: _against(study, found.names, contests, answer, study.people.answer, PEOPLE),
-                OWN: _against(study, found.names, contests, answer, own, OWN),
+                PEOPLE: _against(
+                    study, of_items.names, contests, answer, study.people.answer, PEOPLE
+                ),
+                OWN: _against(study, of_items.names, contests, answer, own, OWN),
             }
         }
 
@@ -56,11 +58,11 @@ def systems(study: ReportedStudy, certificates: Sequence[ReportJson] | None) -> 
         judges.append(entry)
     return {
         "systems": {
-            "names": list(found.names),
-            "items": int((found.first >= 0).sum()),
-            "few": list(found.few),
-            PEOPLE: _side(found.names, contests, study.people.answer, shared.items),
-            OWN: _side(found.names, contests, own, shared.judged),
+            "names": list(of_items.names),
+            "items": int((of_items.first >= 0).sum()),
+            "few": list(of_items.few),
+            PEOPLE: _side(of_items.names, contests, study.people.answer, shared.items),
+            OWN: _side(of_items.names, contests, own, shared.judged),
             "judges": judges,
         }
     }
@@ -70,7 +72,7 @@ def _side(names: Sequence[str], contests: Contests, choice: Ints, sharing: Shari
     """Win rates and strengths from one side's answers."""
     rates = win_rates(contests, choice, sharing)
     model = system_strengths(contests, choice, sharing)
-    values = [each.value for each in model.strengths]
+    values = [estimate.value for estimate in model.strengths]
     entries = []
     for name, rate, strength in zip(names, rates, model.strengths, strict=True):
         entry: Json = {"system": name, "n": rate.n, "wins": rate.wins, "ties": rate.ties}
@@ -263,8 +265,8 @@ def accepted_table(report: ReportJson) -> Table:
 
 
 def _rank_of(systems: Sequence[ReportJson], place: int) -> int | None:
-    found: int | None = systems[place]["place"]
-    return found
+    rank: int | None = systems[place]["place"]
+    return rank
 
 
 def _tops(entry: ReportJson) -> Json:
@@ -304,11 +306,11 @@ judge_top | list | Systems at the judge's top.
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "systems" in report:
-            found = report["systems"]
-            yield rankings_table(found)
-            yield rates_table(found)
-            yield corrected_table(found)
-            yield accepted_table(found)
+            chapter = report["systems"]
+            yield rankings_table(chapter)
+            yield rates_table(chapter)
+            yield corrected_table(chapter)
+            yield accepted_table(chapter)
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         names = ("system_rankings", "system_rates", "system_rates_corrected", "system_accepted")
@@ -322,19 +324,19 @@ judge_top | list | Systems at the judge's top.
             return
         judges = _named(report["systems"])
         # Without annotators' answers, compare with own answers.
-        which = PEOPLE if any(each["against"][PEOPLE]["n_both"] for _, each in judges) else OWN
-        ranked = [(who, each["against"][which]["ranking"]) for who, each in judges]
+        which = PEOPLE if any(entry["against"][PEOPLE]["n_both"] for _, entry in judges) else OWN
+        ranked = [(who, entry["against"][which]["ranking"]) for who, entry in judges]
         others = IN_SENTENCES[which]
-        known = [(who, each) for who, each in ranked if each["same_top"] is not None]
+        known = [(who, entry) for who, entry in ranked if entry["same_top"] is not None]
         if known:
             yield Sentence("finding", _finding(known, Words(others)))
         else:
             why = reason(ranked[0][1]["same_top_reason"])
             words = f"Systems: rankings by judges and by {others} are not compared: {why}."
             yield Sentence.of("missing", words)
-        for who, each in judges:
-            if "accepted" in each:
-                yield Sentence("finding", _among_accepted(who, each["accepted"], which))
+        for who, entry in judges:
+            if "accepted" in entry:
+                yield Sentence("finding", _among_accepted(who, entry["accepted"], which))
 
 
 def _among_accepted(who: str, accepted: ReportJson, which: str) -> Text:

@@ -53,11 +53,11 @@ def draw(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("estimation:draw", slug=study.slug)
         if form.is_valid():
             chosen = form.cleaned_data
-            found = draw_by_judge(
+            drawn = draw_by_judge(
                 study_id=study.pk, run=chosen["run"], size=chosen["size"], user=user
             )
             messages.success(
-                request, f"{found.size:,} of {found.items:,} items drawn for annotators."
+                request, f"{drawn.size:,} of {drawn.items:,} items drawn for annotators."
             )
             return redirect("estimation:draw", slug=study.slug)
     except (AnalysisError, StudyError) as error:

@@ -46,27 +46,30 @@ def listed_deviations(study: Study) -> tuple[FrozenPlan | None, list[ListedDevia
     rows = study.log.filter(event=EXPLAINED).order_by("pk").values_list("detail", flat=True)
     reasons = {row["deviation"]: row["reason"] for row in rows}
     computed = {
-        (each["key"], each["done"]): each
-        for each in ((newest.result or {}) if newest else {}).get("deviations", ())
+        (deviation["key"], deviation["done"]): deviation
+        for deviation in ((newest.result or {}) if newest else {}).get("deviations", ())
     }
 
-    def listed(each: Deviation) -> ListedDeviation:
-        deviations = computed.get((each.key, each.done), {})
-        why_not = each.why_not or deviations.get("effect_reason") or ""
+    def listed(deviation: Deviation) -> ListedDeviation:
+        deviations = computed.get((deviation.key, deviation.done), {})
+        why_not = deviation.why_not or deviations.get("effect_reason") or ""
         if not why_not and not deviations.get("effect"):
             why_not = _NO_REPORT
-        reason = reasons.get(each.key, "")
-        return ListedDeviation(each, reason, deviations.get("effect") or (), why_not)
+        reason = reasons.get(deviation.key, "")
+        return ListedDeviation(deviation, reason, deviations.get("effect") or (), why_not)
 
     deviations = deviations_of(study, plan)
     if newest is not None:
         deviations += _not_computed(newest, plan)
-    return plan, [listed(each) for each in deviations]
+    return plan, [listed(deviation) for deviation in deviations]
 
 
 def _not_computed(report: Report, plan: FrozenPlan) -> Iterator[Deviation]:
     """The planned analyses of which a report has no number."""
-    known = {each["analysis"]: each for each in (report.result or {})["registration"]["analyses"]}
+    known = {
+        analysis["analysis"]: analysis
+        for analysis in (report.result or {})["registration"]["analyses"]
+    }
     for code in plan.content["analyses"]:
         entry = known.get(code, {"not_computed": "this installation lacks the analysis"})
         if why := entry.get("not_computed"):
@@ -88,8 +91,8 @@ def explain_deviation(*, study_id: int, key: str, reason: str, user: User | None
     reason = reason.strip()
     if len(reason) > LONGEST_REASON:
         raise BadParameters(f"The reason is too long. Use at most {LONGEST_REASON:,} characters.")
-    plan, found = listed_deviations(study)
-    known = {each.deviation.key: each for each in found}
+    plan, listed = listed_deviations(study)
+    known = {one.deviation.key: one for one in listed}
     if plan is None or key not in known:
         raise BadParameters("This deviation is no longer in the list. Look at the list again.")
     if reason != known[key].reason:
@@ -98,24 +101,24 @@ def explain_deviation(*, study_id: int, key: str, reason: str, user: User | None
 
 def deviations_as_json(study: Study) -> dict[str, Any]:
     """The list as JSON. Raises `AnalysisError` without a plan."""
-    plan, found = _with_plan(study)
+    plan, listed = _with_plan(study)
     return {
         "schema": DEVIATIONS_SCHEMA,
         "study": {"slug": study.slug, "title": study.title},
         "plan": {"seal": plan.seal, "frozen_at": plan.frozen_at},
         "deviations": [
             {
-                "key": each.deviation.key,
-                "what": each.deviation.what,
-                "registered": each.deviation.registered,
-                "done": each.deviation.done,
-                "on": each.deviation.on,
-                "by": each.deviation.by,
-                "reason": each.reason or None,
-                "effect": list(each.effect) or None,
-                **({} if each.effect else {"effect_reason": each.why_not}),
+                "key": one.deviation.key,
+                "what": one.deviation.what,
+                "registered": one.deviation.registered,
+                "done": one.deviation.done,
+                "on": one.deviation.on,
+                "by": one.deviation.by,
+                "reason": one.reason or None,
+                "effect": list(one.effect) or None,
+                **({} if one.effect else {"effect_reason": one.why_not}),
             }
-            for each in found
+            for one in listed
         ],
     }
 
@@ -125,16 +128,16 @@ def deviations_as_text(study: Study) -> str:
 
     Raises `AnalysisError` without a plan.
     """
-    plan, found = _with_plan(study)
+    plan, listed = _with_plan(study)
     lines = [
         f"# Deviations from the registered plan of “{study.title}”",
         "",
         f"Plan frozen on {plan.frozen_at[:10]} (UTC); seal (SHA-256): `{plan.seal}`",
     ]
-    if not found:
+    if not listed:
         lines += ["", "None: everything was done as registered."]
-    for number, each in enumerate(found, start=1):
-        deviation = each.deviation
+    for number, one in enumerate(listed, start=1):
+        deviation = one.deviation
         when = " by ".join(filter(None, (deviation.on, deviation.by)))
         lines += [
             "",
@@ -143,27 +146,27 @@ def deviations_as_text(study: Study) -> str:
             f"**Change.** Registered: {_line(deviation.registered)}. Done: "
             f"{_line(deviation.done)}." + (f" When and by whom: {when}." if when else ""),
             "",
-            f"**Reason.** {_line(each.reason) or 'Not given yet.'}",
+            f"**Reason.** {_line(one.reason) or 'Not given yet.'}",
             "",
         ]
-        if not each.effect:
-            lines.append(f"**Effect on the results.** Not computed: {each.why_not}.")
+        if not one.effect:
+            lines.append(f"**Effect on the results.** Not computed: {one.why_not}.")
             continue
         lines += ["**Effect on the results.**", "", "| Result | With it | Without it |"]
         lines.append("| --- | --- | --- |")
-        for row in each.effect:
+        for row in one.effect:
             sides = (effect_words(row["with"]), effect_words(row["without"]))
             lines.append("| " + " | ".join([_line(row["result"]), *sides]) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _with_plan(study: Study) -> tuple[FrozenPlan, list[ListedDeviation]]:
-    plan, found = listed_deviations(study)
+    plan, listed = listed_deviations(study)
     if plan is None:
         raise AnalysisError(
             f"“{study.slug}” has no frozen analysis plan, so nothing can deviate from it."
         )
-    return plan, found
+    return plan, listed
 
 
 def _line(text: str) -> str:
@@ -179,12 +182,12 @@ def effects_of_deviations(slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
 
     study = Study.objects.get(slug=slug)
     plan = read_plan(study)
-    found = (
+    undone = (
         []
         if plan is None
         else [deviation for deviation in deviations_of(study, plan) if deviation.undone]
     )
-    if plan is None or not found:
+    if plan is None or not undone:
         return []
 
     def results(view: View) -> dict[str, Any]:
@@ -196,24 +199,24 @@ def effects_of_deviations(slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
         )
 
     own = results(View())
-    return [_effect_entry(each, own, results) for each in found]
+    return [_effect_entry(one, own, results) for one in undone]
 
 
 def _effect_entry(
-    each: Deviation, own: Mapping[str, Any], results: Callable[[View], Mapping[str, Any]]
+    deviation: Deviation, own: Mapping[str, Any], results: Callable[[View], Mapping[str, Any]]
 ) -> dict[str, Any]:
     effect, reason = None, ""
     try:
-        effect = list(_effect_rows(own, results(View.of(dict(each.undone)))))
+        effect = list(_effect_rows(own, results(View.of(dict(deviation.undone)))))
     except BadParameters as error:
         reason = str(error).rstrip(".")
     entry = {
-        "key": each.key,
-        "what": each.what,
-        "registered": each.registered,
-        "done": each.done,
-        "on": each.on,
-        "by": each.by,
+        "key": deviation.key,
+        "what": deviation.what,
+        "registered": deviation.registered,
+        "done": deviation.done,
+        "on": deviation.on,
+        "by": deviation.by,
         "effect": effect,
     }
     return entry if effect else entry | {"effect_reason": reason}
@@ -232,7 +235,9 @@ def _effect_rows(
         "with": share(with_it["majority"]),
         "without": share(without["majority"]),
     }
-    ours, theirs = ({each["run"]: each for each in side["judges"]} for side in (with_it, without))
+    ours, theirs = (
+        {judge["run"]: judge for judge in side["judges"]} for side in (with_it, without)
+    )
     for run in dict.fromkeys([*ours, *theirs]):
         named = ours.get(run) or theirs[run]
         yield {

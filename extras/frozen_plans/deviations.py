@@ -52,7 +52,7 @@ class Deviation:
 def deviations_of(study: Study, plan: FrozenPlan) -> list[Deviation]:
     """All deviations, those of the data first."""
     changes = item_changes(study, plan)
-    found = [
+    deviations = [
         *_exclusions(study, plan),
         *_items_out(study),
         *_other_items(changes),
@@ -64,9 +64,9 @@ def deviations_of(study: Study, plan: FrozenPlan) -> list[Deviation]:
         *_settings(study, plan),
         *_consent(study, plan),
     ]
-    names = Counter(each.key for each in found)
+    names = Counter(deviation.key for deviation in deviations)
     assert max(names.values(), default=1) == 1, names  # noqa: S101 - keys address the entries
-    return found
+    return deviations
 
 
 def _exclusions(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
@@ -150,10 +150,16 @@ def _deleted(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
 
 
 def _design(study: Study, plan: FrozenPlan, changes: ItemChanges) -> Iterator[Deviation]:
-    for key, each in design_departures(study, plan, changes.n):
-        what = each.what[0].upper() + each.what[1:]
+    for key, departure in design_departures(study, plan, changes.n):
+        what = departure.what[0].upper() + departure.what[1:]
         yield Deviation(
-            f"design-{key}", what, each.planned, each.done, each.on, each.by, why_not=_COLLECTED
+            f"design-{key}",
+            what,
+            departure.planned,
+            departure.done,
+            departure.on,
+            departure.by,
+            why_not=_COLLECTED,
         )
 
 

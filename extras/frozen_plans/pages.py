@@ -125,20 +125,20 @@ def _freeze(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _page(request: HttpRequest, study: Study, form: PlanForm, status: int = 200) -> HttpResponse:
-    row, found, tampered = AnalysisPlan.objects.filter(study=study).first(), None, ""
+    row, plan, tampered = AnalysisPlan.objects.filter(study=study).first(), None, ""
     try:
-        found = read_plan(study)
+        plan = read_plan(study)
     except AnalysisError as error:
         tampered = str(error)
     answers, judgments = data_so_far(study)
     may_freeze = studies_for(request.user, role=Membership.Role.EDITOR).filter(pk=study.pk)
     context = {
         "study": study,
-        "plan": found,
+        "plan": plan,
         "planned": [
             label
             for code, label in analysis_titles().items()
-            if found and code in found.content["analyses"]
+            if plan and code in plan.content["analyses"]
         ],
         "row": row,
         "tampered": tampered,
@@ -172,23 +172,23 @@ def deviations(request: HttpRequest, slug: str) -> HttpResponse:
         fault = str(error)
     except AnalysisError as error:
         raise Http404(str(error)) from error
-    plan, found = listed_deviations(study)
+    plan, listed = listed_deviations(study)
     editors = studies_for(request.user, role=Membership.Role.EDITOR)
     context = {
         "study": study,
         "plan": plan,
         "entries": [
             {
-                "listed": each,
+                "listed": one,
                 "rows": [
                     (row["result"], *map(effect_words, (row["with"], row["without"])))
-                    for row in each.effect
+                    for row in one.effect
                 ],
                 "reason": request.POST.get("reason", "")
-                if fault and each.deviation.key == sent
-                else each.reason or "\n".join(each.deviation.noted),
+                if fault and one.deviation.key == sent
+                else one.reason or "\n".join(one.deviation.noted),
             }
-            for each in found
+            for one in listed
         ],
         "fault": fault,
         "sent": sent,

@@ -101,11 +101,11 @@ def data_so_far(study: Study) -> tuple[int, int]:
 
 def seal_now(study: Study, judges: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """A study's items and design, as a plan seals them."""
-    each = {key: digest for key, (digest, _) in _items(study).items()}
+    hashes = {key: digest for key, (digest, _) in _items(study).items()}
     return {
-        "items": {"n": len(each), "sha256": _hash(sorted(each.items())), "each": each},
-        **_design(study, len(each)),
-        "prompts": [_prompt(study, judge) for judge in judges] if each else [],
+        "items": {"n": len(hashes), "sha256": _hash(sorted(hashes.items())), "each": hashes},
+        **_design(study, len(hashes)),
+        "prompts": [_prompt(study, judge) for judge in judges] if hashes else [],
     }
 
 
@@ -118,7 +118,7 @@ def since_the_plan(
     answer count.
     """
     changes = item_changes(study, plan)
-    found = [each for _, each in design_departures(study, plan, changes.n)]
+    departures = [departure for _, departure in design_departures(study, plan, changes.n)]
     parts = {
         "added": changes.added,
         "changed": changes.changed,
@@ -128,11 +128,11 @@ def since_the_plan(
     if any(parts.values()):
         how = ", ".join(f"{len(names):,} {word}" for word, names in parts.items() if names)
         done = f"{len(keys):,} items: {how}"
-        found.append(Departure("items", changes.planned, done, *changes.when))
+        departures.append(Departure("items", changes.planned, done, *changes.when))
     other = {*changes.added, *changes.changed}
     is_sealed = [key not in other for key in keys]
     partly = any(is_sealed) and not all(is_sealed)
-    return tuple(found), is_sealed if partly else None
+    return tuple(departures), is_sealed if partly else None
 
 
 @dataclass(frozen=True)
@@ -292,13 +292,13 @@ def _when(study: Study, plan: FrozenPlan, key: str) -> tuple[str, str]:
     rows = StudyLog.objects.filter(
         changed | named, study=study, created_at__gt=datetime.fromisoformat(plan.frozen_at)
     ).select_related("user")
-    found = [
+    changes = [
         row
         for row in rows.order_by("created_at", "pk")
         if row.event != SETTINGS_CHANGED or _SETTINGS[key] & {*row.detail["fields"]}
     ]
-    days = dict.fromkeys(f"{row.created_at:%Y-%m-%d}" for row in found)
-    names = dict.fromkeys(row.user.get_username() if row.user else "a command" for row in found)
+    days = dict.fromkeys(f"{row.created_at:%Y-%m-%d}" for row in changes)
+    names = dict.fromkeys(row.user.get_username() if row.user else "a command" for row in changes)
     return ", ".join(days), ", ".join(names)
 
 

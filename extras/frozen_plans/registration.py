@@ -80,14 +80,14 @@ def _departures(
 
     Different words make their run explored, and everything that several runs share.
     """
-    data, found = study.data, list[Json]()
+    data, departures = study.data, list[Json]()
     for key, affected, done in (
         ("threshold", "threshold", study.threshold),
         ("seed", "resamples", study.seed),
         ("bootstrap", "resamples", study.draws),
     ):
         if done != plan.content[key]:
-            found.append(
+            departures.append(
                 {
                     "what": key,
                     "planned": plan.content[key],
@@ -100,7 +100,7 @@ def _departures(
     everything = [a.code for a in analyses]
     if people := data.not_counted.get("excluded_people", 0):
         # A rule in words cannot be checked by the program, so any exclusion is a departure.
-        found.append(
+        departures.append(
             {
                 "what": "exclusions",
                 "planned": plan.content["exclusions"] or "nobody is excluded",
@@ -109,7 +109,7 @@ def _departures(
             }
             | _when_excluded(data.exclusions)
         )
-    found += [asdict(each) | {"affects": everything} for each in data.departures]
+    departures += [asdict(one) | {"affects": everything} for one in data.departures]
     prompts = plan.content.get("sealed", {}).get("prompts", [])
     for place, wanted in enumerate(plan.content["judges"]):
         same = [run for run in data.runs if planned_as(run) == wanted]
@@ -119,13 +119,13 @@ def _departures(
                 what = f"wording for {wanted['judge']}"
                 hashes = f"{prompts[place][:12]}…", f"{run.prompt.stored[:12]}…"
                 departure = Departure(what, *hashes, *data.begun.get(run.run, ()))
-                found.append(asdict(departure) | {"affects": shared, "run": run.run})
+                departures.append(asdict(departure) | {"affects": shared, "run": run.run})
         if not same:
             parts = [wanted["setting"], wanted["features"]]
             parts += [wanted[key] for key in ("wording", "framing") if key in wanted]
             name = f"{wanted['judge']} ({', '.join(parts)})"
-            found.append({"what": "judge", "planned": name, "done": "not run", "affects": []})
-    return found
+            departures.append({"what": "judge", "planned": name, "done": "not run", "affects": []})
+    return departures
 
 
 def _mark(plan: FrozenPlan, analysis: Analysis, departures: Sequence[Json]) -> Json:
@@ -187,14 +187,14 @@ def _when_excluded(exclusions: Sequence[Exclusion]) -> Json:
 
 def registered(report: ReportJson) -> Table:
     """The mark of every analysis; empty without a plan, because then all are explored."""
-    found = report["registration"]
+    registration = report["registration"]
     rows = [
         [entry["label"], mark_word(entry["mark"]), " ".join(_why(entry))]
-        for entry in found["analyses"]
+        for entry in registration["analyses"]
     ]
     columns = (TableColumn("Analysis"), TableColumn("Mark"), TableColumn("Why"))
     title = "What was registered and what was explored"
-    return Table("registered", title, columns, rows if found["plan"] else [], is_record=True)
+    return Table("registered", title, columns, rows if registration["plan"] else [], is_record=True)
 
 
 def _why(analysis: Mapping[str, str]) -> Iterator[str]:
@@ -219,7 +219,7 @@ def as_registered(report: ReportJson) -> Table:
             own = place[judge["run"]]
             gap = report["comparison"][own]["difference_general"]
             rows.append([names[own], judge, report["judges"][own]])
-            rows[-1] += [each[key] for each in (difference, gap) for key in ("value", "ci")]
+            rows[-1] += [estimate[key] for estimate in (difference, gap) for key in ("value", "ci")]
     columns = (
         TableColumn("Who"),
         TableColumn("sealed items", "share", "Accuracy"),
@@ -246,13 +246,13 @@ def deviation_effects(report: ReportJson) -> Table:
     """The main results with and without each deviation from the plan that can be undone."""
     rows = [
         [
-            each["what"],
-            each["done"],
+            deviation["what"],
+            deviation["done"],
             row["result"],
             *map(effect_words, (row["with"], row["without"])),
         ]
-        for each in report.get("deviations", ())
-        for row in each["effect"] or ()
+        for deviation in report.get("deviations", ())
+        for row in deviation["effect"] or ()
     ]
     headings = ("Deviation", "Done", "Result", "With it", "Without it")
     return Table(

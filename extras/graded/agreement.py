@@ -26,8 +26,8 @@ def signed(choice: npt.ArrayLike, strength: npt.ArrayLike) -> FloatArray:
     [3.0, -1.0, 0.0, nan, nan]
     """
     sides, steps = np.asarray(choice), np.asarray(strength, dtype=np.float64)
-    found = np.where(sides == 0, steps, np.where(sides == 1, -steps, np.nan))
-    return np.where(sides == TIE, 0.0, found)
+    signs = np.where(sides == 0, steps, np.where(sides == 1, -steps, np.nan))
+    return np.where(sides == TIE, 0.0, signs)
 
 
 def tallies(target: IntArray, values: FloatArray, n: int, scale: FloatArray) -> IntArray:

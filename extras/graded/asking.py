@@ -76,10 +76,10 @@ def _stored(study_id: int, export_key: str, version: int) -> tuple[bool, int, bo
 
 def asked_in(study: Study) -> GradesAsked:
     """What a study asks next to the choice; false if nothing."""
-    found = _stored(study.pk, study.export_key, study.version)
-    if found is None:
+    stored = _stored(study.pk, study.export_key, study.version)
+    if stored is None:
         return _NOTHING
-    strength, scale, criteria, reason = found
+    strength, scale, criteria, reason = stored
     named = tuple(
         (criterion["key"], criterion["name"], criterion["description"])
         for criterion in study.criteria
@@ -143,24 +143,24 @@ class GradesForm:
         return self.errors
 
     def _faults(self) -> Iterator[tuple[str, Any]]:
-        asked, given = self.asked, self.given
-        if self._has_strength and given["strength"] not in dict(_STRENGTHS):
+        asked, fields = self.asked, self.given
+        if self._has_strength and fields["strength"] not in dict(_STRENGTHS):
             yield (
                 "strength-1",
                 _("Select how strong the preference is: slightly, clearly or strongly"),
             )
         for side in ("a", "b") if asked.scale else ():
-            if not 1 <= (whole_number(given[f"score_{side}"]) or 0) <= asked.scale:
+            if not 1 <= (whole_number(fields[f"score_{side}"]) or 0) <= asked.scale:
                 words = _("Give response %(letter)s a score from 1 to %(most)s")
                 yield f"score_{side}-1", words % {"letter": side.upper(), "most": asked.scale}
         for n, (_key, name, _description) in enumerate(asked.criteria):
-            if given[_criterion(n)] not in dict(_SIDES):
+            if fields[_criterion(n)] not in dict(_SIDES):
                 words = _("Select a response, or no difference, for “%(name)s”")
                 yield f"{_criterion(n)}-a", words % {"name": isolated(name)}
         if asked.asks_reason:
-            if len(given["reason"]) > LONGEST_REASON:
+            if len(fields["reason"]) > LONGEST_REASON:
                 yield "reason", _("Shorten your reason to 300 characters")
-            elif asked.reason == ReasonAsked.REQUIRED and not given["reason"]:
+            elif asked.reason == ReasonAsked.REQUIRED and not fields["reason"]:
                 yield "reason", _("Give your reason in one line")
 
     @property
@@ -211,31 +211,31 @@ class GradesForm:
     def entered(self, assignment: Assignment) -> Mapping[str, str]:
         draft, answer = (getattr(assignment, name, None) for name in ("draft", "annotation"))
         kept: Mapping[str, str] | None = draft.added.get(self.name) if draft else None
-        if kept is None and answer is not None and (found := grades_of(answer)):
-            kept = _as_entered(found)
+        if kept is None and answer is not None and (grades := grades_of(answer)):
+            kept = _as_entered(grades)
         return dict.fromkeys(self.names, "") | self._on_sides(kept or {}, assignment)
 
     def _on_sides(self, kept: Mapping[str, str], assignment: Assignment) -> dict[str, str]:
         """What was kept in content terms, by the names and sides of the page."""
-        shown = {}
+        values = {}
         for side in ("a", "b"):
-            shown[f"score_{side}"] = kept.get(f"score_{assignment.as_content(side)}", "")
+            values[f"score_{side}"] = kept.get(f"score_{assignment.as_content(side)}", "")
         for n, (key, _name, _description) in enumerate(self.asked.criteria):
             choice = kept.get(f"criterion_{key}", "")
-            shown[_criterion(n)] = assignment.as_displayed(choice) if choice else ""
-        shown |= {name: kept.get(name, "") for name in ("strength", "reason")}
-        return {name: shown[name] for name in self.names}
+            values[_criterion(n)] = assignment.as_displayed(choice) if choice else ""
+        values |= {name: kept.get(name, "") for name in ("strength", "reason")}
+        return {name: values[name] for name in self.names}
 
     def draft(self, assignment: Assignment) -> Mapping[str, str]:
-        given = self.given
+        fields = self.given
         kept = {
-            name: given[name][:LONGEST_REASON] for name in ("strength", "reason") if name in given
+            name: fields[name][:LONGEST_REASON] for name in ("strength", "reason") if name in fields
         }
         for side in ("a", "b") if self.asked.scale else ():
-            kept[f"score_{assignment.as_content(side)}"] = given[f"score_{side}"][:2]
+            kept[f"score_{assignment.as_content(side)}"] = fields[f"score_{side}"][:2]
         for n, (key, _name, _description) in enumerate(self.asked.criteria):
-            if given[_criterion(n)] in dict(_SIDES):
-                kept[f"criterion_{key}"] = assignment.as_content(given[_criterion(n)])
+            if fields[_criterion(n)] in dict(_SIDES):
+                kept[f"criterion_{key}"] = assignment.as_content(fields[_criterion(n)])
         return kept
 
     def is_stored(self, answer: Annotation) -> bool:
@@ -250,16 +250,16 @@ class GradesForm:
 
     def _values(self, assignment: Assignment) -> dict[str, Any]:
         """What was filled in, checked, as stored: in content terms."""
-        asked, given = self.asked, self.given
+        asked, fields = self.asked, self.given
         scores = {}
         for side in ("a", "b") if asked.scale else ():
-            scores[assignment.as_content(side)] = int(given[f"score_{side}"])
+            scores[assignment.as_content(side)] = int(fields[f"score_{side}"])
         return {
-            "strength": int(given["strength"]) if self._has_strength else None,
+            "strength": int(fields["strength"]) if self._has_strength else None,
             "score_1": scores.get("r1"),
             "score_2": scores.get("r2"),
             "criteria": {
-                key: assignment.as_content(given[_criterion(n)])
+                key: assignment.as_content(fields[_criterion(n)])
                 for n, (key, _name, _description) in enumerate(asked.criteria)
             },
             "reason": self.reason,
@@ -282,13 +282,13 @@ def grades_of(answer: Annotation) -> Grades | None:
 
 def _as_entered(grades: Grades) -> dict[str, str]:
     """Stored grades in the form of a draft."""
-    found = {
+    fields = {
         "strength": grades.strength,
         "score_r1": grades.score_1,
         "score_r2": grades.score_2,
         "reason": grades.reason,
     }
-    kept = {name: "" if value is None else str(value) for name, value in found.items()}
+    kept = {name: "" if value is None else str(value) for name, value in fields.items()}
     return kept | {f"criterion_{key}": choice for key, choice in grades.criteria.items()}
 
 

@@ -78,8 +78,8 @@ def _agreements(report: ReportJson) -> Iterator[tuple[str, Json]]:
     if "scores" in report:
         words = f"Scores, 1 to {report['scores']['scale']}"
         yield words, {"level": "interval"} | dict(report["scores"]["people"])
-    for each in report["criteria"]["people"] if "criteria" in report else ():
-        yield f"Criterion: {each['criterion']}", none | {"level": "nominal"} | dict(each)
+    for criterion in report["criteria"]["people"] if "criteria" in report else ():
+        yield f"Criterion: {criterion['criterion']}", none | {"level": "nominal"} | dict(criterion)
 
 
 def _judged(report: ReportJson) -> Iterator[tuple[str, Json]]:
@@ -89,11 +89,11 @@ def _judged(report: ReportJson) -> Iterator[tuple[str, Json]]:
         "rank": {"value": None, "ci": None},
         "level": {"value": None, "ci": None, "p_holm": None},
     }
-    for each in report["strength"]["judges"] if "strength" in report else ():
-        yield f"{run_name(each, report['strength']['judges'])}: strength", nothing | dict(each)
-    for each in report["scores"]["judges"] if "scores" in report else ():
-        own = {"rank": each["margin"], "level": each["level"]}
-        yield f"{run_name(each, report['scores']['judges'])}: scores", dict(each) | own
+    for judge in report["strength"]["judges"] if "strength" in report else ():
+        yield f"{run_name(judge, report['strength']['judges'])}: strength", nothing | dict(judge)
+    for judge in report["scores"]["judges"] if "scores" in report else ():
+        own = {"rank": judge["margin"], "level": judge["level"]}
+        yield f"{run_name(judge, report['scores']['judges'])}: scores", dict(judge) | own
 
 
 def judges_table(report: ReportJson) -> Table:
@@ -120,19 +120,22 @@ def judges_table(report: ReportJson) -> Table:
 
 
 def criteria_table(report: ReportJson) -> Table:
-    found = report["graded"]["criteria"]
+    chapter = report["graded"]["criteria"]
     rows: list[tuple[str, Json]] = [
-        (f"People, own choice: {each['criterion']}", {"equal": each["equal"], "share": each["own"]})
-        for each in found["people"]
+        (
+            f"People, own choice: {criterion['criterion']}",
+            {"equal": criterion["equal"], "share": criterion["own"]},
+        )
+        for criterion in chapter["people"]
     ]
-    for judge in found["judges"]:
-        name = run_name(judge, found["judges"])
+    for judge in chapter["judges"]:
+        name = run_name(judge, chapter["judges"])
         rows += [
             (
-                f"{name}, people’s majority: {each['criterion']}",
-                {"equal": None, "share": each["people"]},
+                f"{name}, people’s majority: {criterion['criterion']}",
+                {"equal": None, "share": criterion["people"]},
             )
-            for each in judge["by_criterion"]
+            for criterion in judge["by_criterion"]
         ]
     return table_of_entries(
         "graded_criteria",
@@ -225,33 +228,33 @@ class GradedSection(Section):
         return graded(study)
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
-        found, claims = report.get("graded", {}), {}
-        if "strength" in found:
-            people = found["strength"]["people"]
+        chapter, claims = report.get("graded", {}), {}
+        if "strength" in chapter:
+            people = chapter["strength"]["people"]
             claims = {
                 kind: [claim_p(people[key], "p")]
                 for kind, key in ((CERTAIN, "certainty"), (RIGHT, "right"))
             }
-            claims[STRONGER] = _adjusted(found["strength"]["by_strength"])
-        if "scores" in found:
-            claims[LEVEL] = [claim_p(each["level"]) for each in found["scores"]["judges"]]
-        if "one" in found:
-            claims[ONE] = _adjusted(found["one"])
+            claims[STRONGER] = _adjusted(chapter["strength"]["by_strength"])
+        if "scores" in chapter:
+            claims[LEVEL] = [claim_p(judge["level"]) for judge in chapter["scores"]["judges"]]
+        if "one" in chapter:
+            claims[ONE] = _adjusted(chapter["one"])
         return claims
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
-        found = report.get("graded", {})
-        if found:
+        chapter = report.get("graded", {})
+        if chapter:
             yield grades_table(report)
-        if "strength" in found:
+        if "strength" in chapter:
             yield strength_table(report)
-        if list(_judged(found)):
+        if list(_judged(chapter)):
             yield judges_table(report)
-        if "criteria" in found:
+        if "criteria" in chapter:
             yield criteria_table(report)
-        if found.get("strength", {}).get("by_strength"):
+        if chapter.get("strength", {}).get("by_strength"):
             yield strength_gap_table(report)
-        if found.get("one"):
+        if chapter.get("one"):
             yield one_annotator_table(report)
 
     def caveat(self, report: ReportJson) -> str:
@@ -260,22 +263,22 @@ class GradedSection(Section):
         return next((str(words) for words, is_apart in _levels(report, scores) if is_apart), "")
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        found = report.get("graded", {})
+        chapter = report.get("graded", {})
         for words in (
-            *(_of_strength(report) if "strength" in found else ()),
-            *(_of_scores(report) if "scores" in found else ()),
-            *(strength_sentences(report) if "strength" in found else ()),
-            *(one_annotator_sentences(report) if "one" in found else ()),
+            *(_of_strength(report) if "strength" in chapter else ()),
+            *(_of_scores(report) if "scores" in chapter else ()),
+            *(strength_sentences(report) if "strength" in chapter else ()),
+            *(one_annotator_sentences(report) if "one" in chapter else ()),
         ):
             yield Sentence("finding", words)
-        if "reasons" in found:
-            answers = Population("answer", n=found["answers"], path="graded.answers")
-            n = Quantity("count", answers, found["reasons"], "graded.reasons")
+        if "reasons" in chapter:
+            answers = Population("answer", n=chapter["answers"], path="graded.answers")
+            n = Quantity("count", answers, chapter["reasons"], "graded.reasons")
             yield Sentence("finding", say("People gave a reason for {n} of {n.of}.", n=n))
 
 
 def _adjusted(judges: Sequence[Json]) -> list[float | None]:
-    return [claim_p(each["difference"]) for each in judges]
+    return [claim_p(judge["difference"]) for judge in judges]
 
 
 def _answers(report: ReportJson, rule: str, n: int, path: str) -> Population:
@@ -318,11 +321,11 @@ def _of_scores(report: ReportJson) -> Iterator[Text]:
 
 def _levels(report: ReportJson, scores: ReportJson) -> Iterator[tuple[Text, bool]]:
     """A sentence on each judge's level, and whether it is shown to differ from people's."""
-    for place, each in enumerate(scores["judges"]):
+    for place, judge in enumerate(scores["judges"]):
         path = f"graded.scores.judges.{place}.level"
-        of = items(report, "with scores of both", each["level"]["n"], f"{path}.n")
-        test = ReportedTest.at(report, LEVEL, each["level"], path, of)
-        name = Name(run_name(each, scores["judges"]))
+        of = items(report, "with scores of both", judge["level"]["n"], f"{path}.n")
+        test = ReportedTest.at(report, LEVEL, judge["level"], path, of)
+        name = Name(run_name(judge, scores["judges"]))
         words = test.sentence(
             clause("{name} gives higher scores than people", name=name),
             clause("{name} gives lower scores than people", name=name),

@@ -59,7 +59,7 @@ def _columns(asked: GradesAsked, *, free_text: bool) -> tuple[Column, ...]:
 
 def grade_rows(study: Study) -> Iterator[dict[str, Any]]:
     """One row for each graded answer that is not withdrawn, by item and exported name."""
-    found = (
+    counted = (
         Grades.objects.filter(
             answer__assignment__annotator__study=study,
             answer__assignment__item__split=Item.Split.MAIN,
@@ -69,7 +69,7 @@ def grade_rows(study: Study) -> Iterator[dict[str, Any]]:
         .select_related("answer__assignment__item", "answer__assignment__annotator")
         .order_by("answer__assignment__item__key", "answer__assignment__annotator__pseudonym")
     )
-    for grades in found.iterator(chunk_size=_CHUNK):
+    for grades in counted.iterator(chunk_size=_CHUNK):
         answer = grades.answer
         assignment = answer.assignment
         rater = exported_id(study.export_key, assignment.annotator.pseudonym)
@@ -132,22 +132,22 @@ def item_rows(study: Study) -> Iterator[dict[str, Any]]:
     )
     for grades in rows.iterator(chunk_size=_CHUNK):
         of_item[grades.answer.assignment.item.key].append(grades)
-    for key, found in sorted(of_item.items()):
+    for key, group in sorted(of_item.items()):
         signed = [
-            _SIGN.get(each.answer.choice, 0) * (each.strength or 0)
-            for each in found
-            if each.strength or each.answer.choice == "tie"
+            _SIGN.get(one.answer.choice, 0) * (one.strength or 0)
+            for one in group
+            if one.strength or one.answer.choice == "tie"
         ]
-        keys = {name for each in found for name in each.criteria}
+        keys = {name for one in group for name in one.criteria}
         yield {
             "item_id": key,
-            "answers": len(found),
+            "answers": len(group),
             "strength": fmean(signed) if signed else None,
-            "score_1": _mean([each.score_1 for each in found]),
-            "score_2": _mean([each.score_2 for each in found]),
-            "reasons": sum(bool(each.reason) for each in found),
+            "score_1": _mean([one.score_1 for one in group]),
+            "score_2": _mean([one.score_2 for one in group]),
+            "reasons": sum(bool(one.reason) for one in group),
         } | {
-            f"criterion_{name}": _majority([each.criteria.get(name) for each in found])
+            f"criterion_{name}": _majority([one.criteria.get(name) for one in group])
             for name in keys
         }
 

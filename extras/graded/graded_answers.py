@@ -88,11 +88,11 @@ class GradedAnswers(DesignData):
     def digest(self) -> str:
         """Equal for equal contents."""
         facts = self.asked_strength, self.scale, self.criteria, self.asked_reason, [*self.runs]
-        found = hashlib.sha256(repr(facts).encode())
+        digest = hashlib.sha256(repr(facts).encode())
         for rows in (self.people, *self.runs.values()):
             for values in (rows.strength, rows.scores, rows.criteria, rows.has_reason):
-                found.update(np.ascontiguousarray(values).tobytes())
-        return found.hexdigest()
+                digest.update(np.ascontiguousarray(values).tobytes())
+        return digest.hexdigest()
 
 
 def graded_of(study: Study, data: Dataset, position: Mapping[int, int]) -> GradedAnswers | None:
@@ -118,7 +118,7 @@ def _of_people(
     place = {
         key: row for row, key in enumerate(zip(data.answers.item, data.answers.rater, strict=True))
     }
-    found = counted_grades(answer__assignment__annotator__study=study).values_list(
+    counted = counted_grades(answer__assignment__annotator__study=study).values_list(
         "answer__assignment__item_id",
         "answer__assignment__annotator__pseudonym",
         "strength",
@@ -128,7 +128,7 @@ def _of_people(
         "reason",
     )
     rows = GradeRows.empty(len(data.answers), len(keys))
-    for item, name, strength, one, two, criteria, reason in found.iterator():
+    for item, name, strength, one, two, criteria, reason in counted.iterator():
         row = place.get((position.get(item, MISSING), rater.get(name, MISSING)))
         if row is not None:
             rows.put(row, keys, strength=strength, scores=(one, two), criteria=criteria)

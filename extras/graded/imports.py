@@ -58,22 +58,22 @@ def import_grades(
         if isinstance(row, BadLine):
             faults.append(row.fault)
             continue
-        found = AnswerRow(row[0], file.name)
-        answer, values = _read(found, row[1], answers, asked)
-        if not found.faults and answer is not None:
+        answer_row = AnswerRow(row[0], file.name)
+        answer, values = _read(answer_row, row[1], answers, asked)
+        if not answer_row.faults and answer is not None:
             before = stored.setdefault(answer.pk, values)
             if before is values:
                 new.append(Grades(answer=answer, revision=answer.revision, **values))
             elif before == values:
                 unchanged += 1
             else:
-                found.fault(
+                answer_row.fault(
                     "",
                     "other grades than before",
                     "the answer already has other grades.",
                     "Imported grades do not change. Correct the file.",
                 )
-        faults += found.faults
+        faults += answer_row.faults
     if faults:
         raise Refused(faults)
     if new and not dry_run:

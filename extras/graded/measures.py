@@ -31,15 +31,17 @@ _STEPS = np.arange(-3.0, 4.0)
 
 def graded(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study whose people only choose."""
-    given = study.data.of(GradedAnswers)
-    if given is None:
+    graded_answers = study.data.of(GradedAnswers)
+    if graded_answers is None:
         return {}
     out: Json = {
         "answers": len(study.data.answers),
-        "strength": _strength(study, given) if given.asked_strength else None,
-        "scores": _scores(study, given) if given.scale else None,
-        "criteria": _criteria(study, given) if given.criteria else None,
-        "reasons": int(given.people.has_reason.sum()) if given.asked_reason else None,
+        "strength": _strength(study, graded_answers) if graded_answers.asked_strength else None,
+        "scores": _scores(study, graded_answers) if graded_answers.scale else None,
+        "criteria": _criteria(study, graded_answers) if graded_answers.criteria else None,
+        "reasons": int(graded_answers.people.has_reason.sum())
+        if graded_answers.asked_reason
+        else None,
         "one": predicting_one(study),
     }
     return {"graded": {name: value for name, value in out.items() if value is not None}}
@@ -72,11 +74,11 @@ def _strength(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
             continue
         own = signed(run.judgments.choice.astype(np.int64), rows.strength)
         of_judge = means(run.judgments.item, own, n)
-        found: Json = {"n": _n_both(of_people, of_judge)}
+        shared: Json = {"n": _n_both(of_people, of_judge)}
         kappa = graded_kappa(of_people, of_judge, _STEPS)
-        put(found, "kappa", number(kappa.value), kappa.reason)
-        found["rank"] = estimate(general_spearman(of_people, of_judge, study.shared.items))
-        judges.append(identity(run) | found)
+        put(shared, "kappa", number(kappa.value), kappa.reason)
+        shared["rank"] = estimate(general_spearman(of_people, of_judge, study.shared.items))
+        judges.append(identity(run) | shared)
     return {"people": entry, "judges": judges, "by_strength": by_strength(study, graded_answers)}
 
 
@@ -127,8 +129,8 @@ def _scores(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
                     study, run.setting, rows, run.judgments.item, of_people, graded_answers
                 )
             )
-    for each, p in zip(judges, holm([judge["level"]["p"] for judge in judges]), strict=True):
-        put(each["level"], "p_holm", number(p), each["level"].get("p_reason"))
+    for entry, p in zip(judges, holm([judge["level"]["p"] for judge in judges]), strict=True):
+        put(entry["level"], "p_holm", number(p), entry["level"].get("p_reason"))
     return {"scale": graded_answers.scale, "people": people, "judges": judges}
 
 
@@ -156,7 +158,7 @@ def _judge_scores(
         ((graded_answers.people.scores - 1) / (scale - 1)).mean(axis=1),
         study.shared.items,
     )
-    own, people = (each[:, 0] - each[:, 1] for each in (mine, theirs))
+    own, people = (scores[:, 0] - scores[:, 1] for scores in (mine, theirs))
     out: Json = {"n": _n_both(own, people), "highest": highest}
     put(out, "mean", number(_mean(mine.ravel())))
     kappa = graded_kappa(mine.ravel(), of_people, np.arange(1.0, scale + 1))
@@ -196,7 +198,7 @@ def _criteria(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
         rows = graded_answers.runs.get(run.run)
         if rows is None or (rows.criteria < 0).all():
             continue
-        found = []
+        by_criterion = []
         for place, name in enumerate(graded_answers.criteria):
             codes = rows.criteria[:, place].astype(np.float64)
             values = np.where(codes >= 0, codes, np.nan)
@@ -205,8 +207,8 @@ def _criteria(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
             share = general_proportion(
                 verdict[both] == majority[place][both], study.shared.items.take(both)
             )
-            found.append({"criterion": name, "people": cell(share, "value", "count")})
-        judges.append(identity(run) | {"by_criterion": found})
+            by_criterion.append({"criterion": name, "people": cell(share, "value", "count")})
+        judges.append(identity(run) | {"by_criterion": by_criterion})
     return {"people": people, "judges": judges}
 
 

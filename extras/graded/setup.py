@@ -72,13 +72,13 @@ class QuestionsForm(forms.Form):
 # The protocol that asks a judge the same, by what people are asked.
 def settings_for_judges(asked: GradesAsked) -> list[tuple[str, str]]:
     """What people are asked, and the setting that asks judges the same."""
-    found = {
+    settings = {
         "Strength of the preference": "strength" if asked.strength else "",
         "A score for each response": f"score-{asked.scale}" if asked.scale else "",
         "A verdict by each criterion": "criteria" if asked.criteria else "",
         "A reason in one line": "reason-line" if asked.asks_reason else "",
     }
-    return [(what, setting) for what, setting in found.items() if setting]
+    return [(what, setting) for what, setting in settings.items() if setting]
 
 
 @login_required

@@ -28,10 +28,10 @@ def counted_grades(**chosen: Any) -> QuerySet[Grades]:
 
 def lines_of(answers: Collection[int]) -> Mapping[int, Sequence[str]]:
     """What was given next to each choice, in a line or two."""
-    found = Grades.objects.filter(answer__in=answers, revision=F("answer__revision"))
+    current = Grades.objects.filter(answer__in=answers, revision=F("answer__revision"))
     return {
         grades.answer_id: list(_lines(grades))
-        for grades in found.select_related("answer__assignment__annotator__study")
+        for grades in current.select_related("answer__assignment__annotator__study")
     }
 
 
@@ -55,10 +55,10 @@ def _lines(grades: Grades) -> list[str]:
 
 def reasons_about(items: Collection[int]) -> Mapping[int, Sequence[tuple[str, str]]]:
     """What people wrote about items, with their choice, if reports count their answer."""
-    found = counted_grades(answer__assignment__item__in=items).exclude(reason="")
-    rows = found.order_by("answer__choice", "answer__assignment__annotator__pseudonym").values_list(
-        "answer__assignment__item", "answer__choice", "reason"
-    )
+    with_reason = counted_grades(answer__assignment__item__in=items).exclude(reason="")
+    rows = with_reason.order_by(
+        "answer__choice", "answer__assignment__annotator__pseudonym"
+    ).values_list("answer__assignment__item", "answer__choice", "reason")
     reasons: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
     for item, choice, reason in rows:
         reasons[item].append((_LABELS[choice], reason))

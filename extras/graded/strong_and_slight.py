@@ -84,7 +84,7 @@ def _share(hits: FloatArray) -> Json:
 
 def with_holm(judges: list[Json]) -> list[Json]:
     """The entries, each difference with its p adjusted over judges."""
-    adjusted = holm([each["difference"]["p"] for each in judges])
+    adjusted = holm([entry["difference"]["p"] for entry in judges])
     for judge, p in zip(judges, adjusted, strict=True):
         difference = judge["difference"]
         put(difference, "p_holm", number(p), difference.get("p_reason"))

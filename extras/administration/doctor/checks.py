@@ -39,8 +39,8 @@ class InvariantCheck:
 
 def portions(rows: Manager[Any], model: type[Model]) -> Iterator[tuple[int, int]]:
     """Ranges of at most `PORTION` ids that together cover all rows."""
-    found = rows.aggregate(first=Min(model._meta.pk.name), last=Max(model._meta.pk.name))
-    if found["first"] is None:
+    keys = rows.aggregate(first=Min(model._meta.pk.name), last=Max(model._meta.pk.name))
+    if keys["first"] is None:
         return
-    for low in range(found["first"], found["last"] + 1, PORTION):
+    for low in range(keys["first"], keys["last"] + 1, PORTION):
         yield low, low + PORTION - 1

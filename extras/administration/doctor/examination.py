@@ -81,10 +81,10 @@ def other_migrations() -> Iterator[InvariantFault]:
 
 def missing_constraints() -> Iterator[InvariantFault]:
     """Named constraints that the database lacks, for example after a partial restore."""
-    found = _constraint_names()
+    names = _constraint_names()
     for model in apps.get_models():
         for constraint in model._meta.constraints:
-            if constraint.name not in found:
+            if constraint.name not in names:
                 table = model._meta.db_table
                 yield InvariantFault(f"Table {table}: the constraint {constraint.name} is missing.")
 
@@ -265,13 +265,13 @@ class Examined:
 def examine(checks: Sequence[InvariantCheck] = CHECKS) -> Iterator[Examined]:
     """Run these checks, one at a time as they are consumed. Changes nothing."""
     for check in checks:
-        found = Examined(check)
+        examined = Examined(check)
         for fault in _faults(check):
-            found.count += 1
-            if found.count <= _SHOWN:
-                found.faults.append(fault)
-        yield found
-        if check is MIGRATIONS and found.count:
+            examined.count += 1
+            if examined.count <= _SHOWN:
+                examined.faults.append(fault)
+        yield examined
+        if check is MIGRATIONS and examined.count:
             return  # other checks may read tables or columns that are missing
 
 
@@ -289,9 +289,9 @@ def repair(checks: Sequence[InvariantCheck] = CHECKS) -> Iterator[Examined]:
     Each repair is its own transaction, logged by the server and in its study.
     """
     done = {check.name: _repair(check) for check in checks if check.repair}
-    for found in examine(checks):
-        found.repairs = done.get(found.check.name, [])
-        yield found
+    for examined in examine(checks):
+        examined.repairs = done.get(examined.check.name, [])
+        yield examined
 
 
 def _repair(check: InvariantCheck) -> list[str]:

@@ -43,29 +43,29 @@ def _wrong_report(pk: int, folder: Stored, inputs_hash: str) -> str:
     if data.size() > _COMPARED_BYTES:
         return "" if _has_text(data, inputs_hash) else "report.json belongs to other data."
     try:
-        found = json.loads(data.read_bytes())
+        shared = json.loads(data.read_bytes())
     except ValueError:
         return "report.json cannot be read."
     stored = Report.objects.values_list("result", flat=True).get(pk=pk)
-    if {**found, "items": []} != stored and not _is_of_another_version(found, stored):
+    if {**shared, "items": []} != stored and not _is_of_another_version(shared, stored):
         return "report.json differs from the result in the database."
     return ""
 
 
-def _is_of_another_version(found: Any, stored: Any) -> bool:
+def _is_of_another_version(shared: Any, stored: Any) -> bool:
     """Whether another version of the program wrote the report, and all common keys agree.
 
     An update may add keys to a stored result or remove some; the shared file stays unchanged.
     """
     try:
         code = stored["software"]["code"]
-        same_data = found["inputs"]["hash"] == stored["inputs"]["hash"]
+        same_data = shared["inputs"]["hash"] == stored["inputs"]["hash"]
     except (KeyError, TypeError):
         return False
     return (
-        code != software(tuple(found["study"].get("extras", ())))["code"]
+        code != software(tuple(shared["study"].get("extras", ())))["code"]
         and same_data
-        and _agree({**found, "items": []}, stored)
+        and _agree({**shared, "items": []}, stored)
     )
 
 
@@ -140,14 +140,14 @@ def orphan_files() -> Iterator[InvariantFault]:
 
 def remove_orphan(fault: InvariantFault) -> str:
     """Delete a draft, or files that are deleted according to their row; keep unknown files."""
-    kind, found = fault.key
+    kind, orphan = fault.key
     if kind == "deleted":
-        found.delete()
-    elif kind == "draft" and found.exists():
-        (shutil.rmtree if found.is_dir() else Path.unlink)(found)
+        orphan.delete()
+    elif kind == "draft" and orphan.exists():
+        (shutil.rmtree if orphan.is_dir() else Path.unlink)(orphan)
     else:
         return ""
-    return f"{found}: deleted."
+    return f"{orphan}: deleted."
 
 
 def stalled_jobs() -> Iterator[InvariantFault]:

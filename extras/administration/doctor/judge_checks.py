@@ -156,13 +156,13 @@ def _items_with_gaps(
     judgments: QuerySet[Judgment], name: str, study: str, samples: int, orders: str
 ) -> Iterator[InvariantFault]:
     """Items that were asked less often than the run's samples and orders require."""
-    each = judgments.filter(anchor="").order_by().values("item").annotate(n=Count("pk"))
+    per_item = judgments.filter(anchor="").order_by().values("item").annotate(n=Count("pk"))
     for is_fixed in (True, False):
         sides = 2 if orders == JudgeRun.Orders.BOTH and not is_fixed else 1
         of = (
-            each.filter(item__fixed_first="")
+            per_item.filter(item__fixed_first="")
             if not is_fixed
-            else each.exclude(item__fixed_first="")
+            else per_item.exclude(item__fixed_first="")
         )
         if gaps := of.filter(n__lt=samples * sides).count():
             yield InvariantFault(
@@ -175,11 +175,11 @@ def mixed_runs() -> Iterator[InvariantFault]:
     """Runs with answers of another protocol, copied from other runs."""
     taken = Judgment.everything.exclude(reused_from=None).order_by("run", "reused_from__run")
     pairs = taken.values("run", "reused_from__run").annotate(n=Count("pk"))
-    found = [(row["run"], row["reused_from__run"], row["n"]) for row in pairs]
+    copies = [(row["run"], row["reused_from__run"], row["n"]) for row in pairs]
     runs = JudgeRun.objects.select_related("judge", "study").in_bulk(
-        {pk for run, source, _ in found for pk in (run, source)}
+        {pk for run, source, _ in copies for pk in (run, source)}
     )
-    for pk, source, n in found:
+    for pk, source, n in copies:
         run = runs[pk]
         if protocol_sha256(run) != protocol_sha256(runs[source]):
             yield InvariantFault(

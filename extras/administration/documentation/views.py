@@ -147,12 +147,12 @@ def index_for_programs(absolute: Callable[[str], str]) -> str:
     `absolute` makes a full address of a path.
     """
 
-    def full(found: re.Match[str]) -> str:
+    def full(match: re.Match[str]) -> str:
         # A page of an extra has its name from the list of pages.
-        name = found[2].rpartition("/docs/")[2]
+        name = match[2].rpartition("/docs/")[2]
         if name not in pages():
-            return found[1]
-        return f"[{found[1]}]({absolute(reverse('documentation:source', args=[name]))})"
+            return match[1]
+        return f"[{match[1]}]({absolute(reverse('documentation:source', args=[name]))})"
 
     return _LINK.sub(full, text_of(INDEX))
 
@@ -196,15 +196,13 @@ def search(query: str) -> list[SearchResult]:
             in_heading = sum(word in heading for word in words)
             count = sum(text.count(word) for word in words)
             scored.append((-in_heading, -count, number, section))
-    return [
-        SearchResult(found, _excerpt(found.text, words)) for *_, found in sorted(scored)[:_MOST]
-    ]
+    return [SearchResult(hit, _excerpt(hit.text, words)) for *_, hit in sorted(scored)[:_MOST]]
 
 
 @cache
 def _sections() -> list[DocumentationSection]:
-    found = [section for name in pages() if name != INDEX for section in _sections_of(name)]
-    return [section for section in found if section.text]
+    sections = [section for name in pages() if name != INDEX for section in _sections_of(name)]
+    return [section for section in sections if section.text]
 
 
 def _sections_of(name: str) -> Iterator[DocumentationSection]:
@@ -214,10 +212,10 @@ def _sections_of(name: str) -> Iterator[DocumentationSection]:
     is_code = False
     for line in text.splitlines():
         is_code ^= bool(_FENCE.match(line))
-        found = None if is_code else _HEADING.match(line)
-        if found:
+        match = None if is_code else _HEADING.match(line)
+        if match:
             yield _section(name, title, heading, lines)
-            heading, lines = found[1].replace("`", ""), []
+            heading, lines = match[1].replace("`", ""), []
         else:
             lines.append(line)
     yield _section(name, title, heading, lines)
@@ -272,8 +270,8 @@ def file(request: HttpRequest, path: str) -> FileResponse:
     """Send a picture or an example of the documentation."""
     if path not in files():
         raise Http404
-    found = files()[path]
-    return FileResponse(found.open("rb"), content_type=TYPES[found.suffix])
+    target = files()[path]
+    return FileResponse(target.open("rb"), content_type=TYPES[target.suffix])
 
 
 @require_GET

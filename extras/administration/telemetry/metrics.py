@@ -92,14 +92,14 @@ def _jobs() -> Iterator[Metric]:
     for table in apps.get_models():
         if issubclass(table, Job):
             kind = ("kind", table._meta.model_name or "")
-            found = table._default_manager.order_by().aggregate(
+            counted = table._default_manager.order_by().aggregate(
                 queued=Count("pk", filter=Q(state=Job.State.QUEUED)),
                 running=Count("pk", filter=Q(state=Job.State.RUNNING)),
                 since=Min("heartbeat_at", filter=Q(state=Job.State.QUEUED)),
             )
             for state in ("queued", "running"):
-                counts[(kind, ("state", state))] = found[state]
-            since = found["since"] or now
+                counts[(kind, ("state", state))] = counted[state]
+            since = counted["since"] or now
             oldest[(kind,)] = max(0, round((now - since).total_seconds()))
     yield Metric("jobs", "Jobs that have not ended.", counts)
     yield Metric("job_wait_seconds", "How long the oldest queued job has waited.", oldest)
@@ -140,8 +140,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def _may_read(request: HttpRequest) -> bool:
     token = settings.METRICS_TOKEN  # type: ignore[misc]
     if token:
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        is_right = hmac.compare_digest(given.strip().encode(), token.encode())
+        scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
+        is_right = hmac.compare_digest(sent.strip().encode(), token.encode())
         return scheme.lower() == "bearer" and is_right
     # A proxy on this machine also has a loopback address, and names the client in a header.
     is_forwarded = any(name in request.headers for name in _FORWARDED)

@@ -90,21 +90,21 @@ def _requests(tracer: "Tracer", about: Mapping[str, str]) -> RequestWatch:
 
 
 def _of_reply(end: AttemptEnd, reply: Reply | None) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     if end.status is not None:
-        found["http.response.status_code"] = end.status
+        attributes["http.response.status_code"] = end.status
     if reply is None:
-        found["error.type"] = str(end.status or end.outcome)
-        return found
-    found["gen_ai.response.finish_reasons"] = ["length" if reply.truncated else "stop"]
+        attributes["error.type"] = str(end.status or end.outcome)
+        return attributes
+    attributes["gen_ai.response.finish_reasons"] = ["length" if reply.truncated else "stop"]
     if reply.model:
-        found["gen_ai.response.model"] = reply.model
+        attributes["gen_ai.response.model"] = reply.model
     if reply.request_id:
-        found["gen_ai.response.id"] = reply.request_id
+        attributes["gen_ai.response.id"] = reply.request_id
     if reply.usage:
-        found["gen_ai.usage.input_tokens"] = reply.usage.prompt_tokens
-        found["gen_ai.usage.output_tokens"] = reply.usage.completion_tokens
-    return found
+        attributes["gen_ai.usage.input_tokens"] = reply.usage.prompt_tokens
+        attributes["gen_ai.usage.output_tokens"] = reply.usage.completion_tokens
+    return attributes
 
 
 def _configured() -> "Tracer | None":

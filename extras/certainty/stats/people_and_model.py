@@ -181,14 +181,14 @@ def _signed_ranks_p(difference: FloatArray) -> float:
         return float(scipy.stats.wilcoxon(difference, zero_method="wilcox").pvalue)
     ranks = np.zeros(difference.size)
     ranks[unequal] = scipy.stats.rankdata(size[unequal])
-    found = scipy.stats.permutation_test(
+    test = scipy.stats.permutation_test(
         (difference,),
         lambda signed, axis: np.sum(ranks * (signed > 0), axis=axis),
         permutation_type="samples",
         vectorized=True,
         n_resamples=np.inf,
     )
-    return float(found.pvalue)
+    return float(test.pvalue)
 
 
 def _spearman_interval(rho: float, n: int, level: float) -> Interval | None:

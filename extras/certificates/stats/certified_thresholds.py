@@ -344,12 +344,12 @@ def _chance_among_offered(
     # Items of one cluster are never offered together, so their chances add up.
     together = np.bincount(pair, weights=offered)
     nodes, weights = np.polynomial.legendre.leggauss(32)
-    found = np.zeros(pairs.shape[1])
+    chance = np.zeros(pairs.shape[1])
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         missing = np.log1p(-together * (1 - node))
         of_second = np.bincount(pairs[1], weights=missing, minlength=n_second)
-        found += weight * np.exp(of_second[pairs[1]] - missing)
-    return np.asarray(found[pair], dtype=np.float64)
+        chance += weight * np.exp(of_second[pairs[1]] - missing)
+    return np.asarray(chance[pair], dtype=np.float64)
 
 
 def _shares_a_cluster(

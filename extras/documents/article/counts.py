@@ -52,7 +52,7 @@ def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> Article
     way = [word for word, usual in zip(run.way, ("", "observer"), strict=True) if word != usual]
     model = f"{run.judge} ({', '.join(way)})" if way else run.judge
     seen = np.where(per_item > 0, correct, -1)
-    each = np.repeat(np.arange(correct.size), per_item)
+    rows = np.repeat(np.arange(correct.size), per_item)
     return ArticleRun(
         model=model,
         setting=run.setting,
@@ -61,7 +61,7 @@ def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> Article
         label=f"{run.setting}, run {run.run[:8]}",
         counts=by_certainty(correct, certainty, threshold),
         answered=by_certainty(seen, certainty, threshold),
-        repeated=by_certainty(correct[each], certainty[each], threshold),
+        repeated=by_certainty(correct[rows], certainty[rows], threshold),
         bars=certainty_bars(correct, certainty),
         unread=unread,
     )

@@ -47,7 +47,7 @@ def _figure(name: str, data: Sequence[ArticleData]) -> Iterator[ArticleFigure]:
     panels = list(_whole(data) if name == "figure_2" else _fewer(data))
     if not panels:
         return
-    simulated = "Simulated data. " if any(each.is_simulated for each in data) else ""
+    simulated = "Simulated data. " if any(one.is_simulated for one in data) else ""
     what = {
         "figure_2": "certainty and accuracy with the whole persona",
         "figure_3": "certainty and accuracy with fewer features of the persona",
@@ -78,22 +78,22 @@ def _figure(name: str, data: Sequence[ArticleData]) -> Iterator[ArticleFigure]:
 
 
 def _whole(data: Sequence[ArticleData]) -> Iterator[tuple[str, ArticleRun]]:
-    for each in data:
+    for dataset in data:
         for model in models_of(data):
-            run = find_run(each, model, certain=True)
+            run = find_run(dataset, model, certain=True)
             if run and run.bars:
-                yield f"{each.title} · {model}" if len(data) > 1 else model, run
+                yield f"{dataset.title} · {model}" if len(data) > 1 else model, run
 
 
 def _fewer(data: Sequence[ArticleData]) -> Iterator[tuple[str, ArticleRun]]:
-    for each in data:
-        sets = feature_sets(each)
-        for model in models_of([each]):
-            runs = [(name, find_run(each, model, features=name, certain=True)) for name in sets]
-            found = [(name, run) for name, run in runs if run and run.bars]
-            before = f"{each.title} · {model}" if len(data) > 1 else model
+    for dataset in data:
+        sets = feature_sets(dataset)
+        for model in models_of([dataset]):
+            runs = [(name, find_run(dataset, model, features=name, certain=True)) for name in sets]
+            drawn = [(name, run) for name, run in runs if run and run.bars]
+            before = f"{dataset.title} · {model}" if len(data) > 1 else model
             # A model that saw only whole personas belongs to Figure 2 alone.
-            for name, run in found if any(name != "all" for name, _ in found) else ():
+            for name, run in drawn if any(name != "all" for name, _ in drawn) else ():
                 shown_features = "all features" if name == "all" else features_words(name)
                 yield f"{before} · {shown_features}", run
 
@@ -102,7 +102,7 @@ def _in_a_row(name: str, data: Sequence[ArticleData]) -> int:
     """Models in a row for Figure 2, sets of features for Figure 3, as long as they fit."""
     widths = [len(models_of(data))]
     if name == "figure_3":
-        widths = [len(feature_sets(each)) for each in data]
+        widths = [len(feature_sets(one)) for one in data]
     return min(max(widths, default=1), MOST_COLUMNS)
 
 
@@ -148,9 +148,9 @@ def render_article(
         "documents/article.html",
         slug=data[0].slug if len(data) == 1 else "article",
         figures=[figure.figure for figure in figures],
-        titles=[each.title for each in data],
+        titles=[one.title for one in data],
         tables=[(shown(table.table), table.missing) for table in tables],
         drawn=[(figure.figure, shown(figure.table)) for figure in figures],
-        is_simulated=any(each.is_simulated for each in data),
+        is_simulated=any(one.is_simulated for one in data),
         made_on=date,
     )

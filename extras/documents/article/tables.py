@@ -73,23 +73,23 @@ class _Sources:
     def fill(self, column: str, data: ArticleData, run: ArticleRun) -> None:
         unread = f" ({run.unread:,} without a side)" if run.unread else ""
         words = f"{data.title}: {run.label}{unread}"
-        found = self.filled.setdefault(column, [])
-        if words not in found:
-            found.append(words)
+        sources = self.filled.setdefault(column, [])
+        if words not in sources:
+            sources.append(words)
 
     def lack_certainty(self, data: ArticleData, model: str, features: str) -> None:
         """A run for cells of certainty is missing, or was asked and stated none."""
-        found = find_run(data, model, features=features)
-        if found is None or found.setting == "standard":
+        run = find_run(data, model, features=features)
+        if run is None or run.setting == "standard":
             self.lack(data, model, "certainty", features)
         else:
-            words = f"{data.title}: {model} states no certainty ({found.label})."
+            words = f"{data.title}: {model} states no certainty ({run.label})."
             if words not in self.remarks:
                 self.remarks.append(words)
 
     def lack(self, data: ArticleData, model: str, setting: str, features: str) -> None:
-        shown = "" if features == "all" else f", {features_words(features)}"
-        words = f"{model} ({setting}{shown})"
+        of_features = "" if features == "all" else f", {features_words(features)}"
+        words = f"{model} ({setting}{of_features})"
         if data.released is not None:
             file = data.released.get((model, features, setting == "tie"))
             if file is None or find_run(data, model, features=features, tie=setting == "tie"):
@@ -108,19 +108,19 @@ class _Sources:
             of_data: dict[str, list[str]] = {}
             for run in self.missing.values():
                 of_data.setdefault(run.title, []).append(run.words)
-            shown = (f"{title}: {'; '.join(runs)}" for title, runs in of_data.items())
-            lines.append(f"Missing to fill the rest: {'. '.join(shown)}.")
+            parts = (f"{title}: {'; '.join(runs)}" for title, runs in of_data.items())
+            lines.append(f"Missing to fill the rest: {'. '.join(parts)}.")
         if self.never:
-            shown = (f"{title}: {'; '.join(runs)}" for title, runs in self.never.items())
-            lines.append(f"Never asked, or not released: {'. '.join(shown)}.")
+            parts = (f"{title}: {'; '.join(runs)}" for title, runs in self.never.items())
+            lines.append(f"Never asked, or not released: {'. '.join(parts)}.")
         return "\n".join(lines)
 
 
 def article_tables(data: Sequence[ArticleData]) -> list[ArticleTable]:
     """Every table of the article; one without any cell has a line that says what it needs."""
-    made = [_table_1(data), _table_2(data), *_tables_3_and_4(data)]
-    made += [_with_people(data, single=False), _table_6(data), _with_people(data, single=True)]
-    return [*made, _table_8(data)]
+    tables = [_table_1(data), _table_2(data), *_tables_3_and_4(data)]
+    tables += [_with_people(data, single=False), _table_6(data), _with_people(data, single=True)]
+    return [*tables, _table_8(data)]
 
 
 def _made(
@@ -131,7 +131,7 @@ def _made(
     sources: _Sources,
     data: Sequence[ArticleData],
 ) -> ArticleTable:
-    simulated = "Simulated data. " if any(each.is_simulated for each in data) else ""
+    simulated = "Simulated data. " if any(one.is_simulated for one in data) else ""
     table = Table(
         f"table_{number}",
         f"Table {number.replace('_', ', part ')}. {simulated}{title}",
@@ -142,16 +142,16 @@ def _made(
     return ArticleTable(table, list(sources.missing.values()))
 
 
-def _cell(found: RightOf | None) -> Mapping[str, Any]:
-    if found is None:
+def _cell(right: RightOf | None) -> Mapping[str, Any]:
+    if right is None:
         return NOT_ASKED
-    small = found.n is not None and 0 < found.n < 30
-    cell = {"accuracy": found.accuracy, "correct": found.correct, "n": found.n}
+    small = right.n is not None and 0 < right.n < 30
+    cell = {"accuracy": right.accuracy, "correct": right.correct, "n": right.n}
     return cell | {"small": small, "short": True}
 
 
 def models_of(data: Iterable[ArticleData]) -> list[str]:
-    return list(dict.fromkeys(run.model for each in data for run in each.runs))
+    return list(dict.fromkeys(run.model for one in data for run in one.runs))
 
 
 def find_run(
@@ -164,7 +164,7 @@ def find_run(
 ) -> ArticleRun | None:
     """The run for a cell: for a certainty the certainty setting, else the standard one, first."""
     usual = ("certainty", "standard") if certain else ("standard", "certainty")
-    found = [
+    runs = [
         run
         for run in data.runs
         if (run.model, run.features, run.offers_tie) == (model, features, tie)
@@ -174,7 +174,7 @@ def find_run(
     def place(run: ArticleRun) -> int:
         return usual.index(run.setting) if run.setting in usual else len(usual)
 
-    return min(found, key=place, default=None)
+    return min(runs, key=place, default=None)
 
 
 def _average(cells: Iterable[RightOf | None]) -> RightOf | None:
@@ -186,20 +186,20 @@ def _table_1(data: Sequence[ArticleData]) -> ArticleTable:
     models, sources = models_of(data), _Sources()
     columns = [TableColumn("Setup")]
     columns += [TableColumn(m, "tally", side) for side in (NO_TIE, WITH_TIE) for m in models]
-    found: list[list[RightOf | None]] = []
-    for each in data:
+    counts: list[list[RightOf | None]] = []
+    for dataset in data:
         row: list[RightOf | None] = []
         for side, tie, setting in ((NO_TIE, False, "standard"), (WITH_TIE, True, "tie")):
             for model in models:
-                run = find_run(each, model, tie=tie)
+                run = find_run(dataset, model, tie=tie)
                 row.append(run.counts.overall if run else None)
                 if run:
-                    sources.fill(f"{model}, {side.lower()}", each, run)
+                    sources.fill(f"{model}, {side.lower()}", dataset, run)
                 else:
-                    sources.lack(each, model, setting, "all")
-        found.append(row)
-    rows = [[each.title, *map(_cell, row)] for each, row in zip(data, found, strict=True)]
-    rows.append(["Average", *(_cell(_average(column)) for column in zip(*found, strict=True))])
+                    sources.lack(dataset, model, setting, "all")
+        counts.append(row)
+    rows = [[dataset.title, *map(_cell, row)] for dataset, row in zip(data, counts, strict=True)]
+    rows.append(["Average", *(_cell(_average(column)) for column in zip(*counts, strict=True))])
     sources.remarks.append(
         "Average: unweighted, over the data sets with a value. A guess is right on .500 without a "
         "tie and .333 with one."
@@ -223,24 +223,24 @@ def _banded_row(
         run = find_run(data, model, features=features, certain=True)
         row += [_cell(band) for band in _bands(run.counts if run else None)]
         if run:
-            shown = "" if features == "all" else f", {features_words(features)}"
-            sources.fill(f"{model}{shown}", data, run)
+            of_features = "" if features == "all" else f", {features_words(features)}"
+            sources.fill(f"{model}{of_features}", data, run)
         else:
             sources.lack_certainty(data, model, features)
     return row
 
 
 def _threshold(data: Sequence[ArticleData]) -> str:
-    found = sorted({each.threshold for each in data})
+    values = sorted({one.threshold for one in data})
     return (
-        f"High: a stated certainty of {listed([str(each) for each in found])} or more. An answer "
+        f"High: a stated certainty of {listed([str(one) for one in values])} or more. An answer "
         "without a certainty is low, as in the article's code, unless nobody was asked for one."
     )
 
 
 def _table_2(data: Sequence[ArticleData]) -> ArticleTable:
     models, sources = models_of(data), _Sources(remarks=[_threshold(data)])
-    rows = [[each.title, *_banded_row(each, models, "all", sources)] for each in data]
+    rows = [[one.title, *_banded_row(one, models, "all", sources)] for one in data]
     columns = [TableColumn("Data"), *_by_band(models)]
     return _made("2", "Accuracy at high and low certainty", columns, rows, sources, data)
 
@@ -261,23 +261,23 @@ def _tables_3_and_4(data: Sequence[ArticleData]) -> Iterator[ArticleTable]:
     Of others the first is in Table 3, if that is free, and the rest in Table 4.
     """
     places: dict[int, list[ArticleData]] = {number: [] for number in FEWER_FEATURES.values()}
-    ablated = [each for each in data if len(feature_sets(each)) > 1]
-    for each in sorted(ablated, key=lambda each: each.fewer_features is None):
-        places[each.fewer_features or (4 if places[3] else 3)].append(each)
-    for number, found in places.items():
-        if not found:
+    ablated = [dataset for dataset in data if len(feature_sets(dataset)) > 1]
+    for dataset in sorted(ablated, key=lambda dataset: dataset.fewer_features is None):
+        places[dataset.fewer_features or (4 if places[3] else 3)].append(dataset)
+    for number, ablations in places.items():
+        if not ablations:
             yield _without_ablations(number, data)
-        for part, each in enumerate(found, 1):
-            models = [m for m in models_of([each]) if _sees_less(each, m)]
-            sources = _Sources(remarks=[_threshold([each])])
+        for part, dataset in enumerate(ablations, 1):
+            models = [m for m in models_of([dataset]) if _sees_less(dataset, m)]
+            sources = _Sources(remarks=[_threshold([dataset])])
             rows = [
-                [_features(name), *_banded_row(each, models, name, sources)]
-                for name in feature_sets(each)
+                [_features(name), *_banded_row(dataset, models, name, sources)]
+                for name in feature_sets(dataset)
             ]
             columns = [TableColumn("Features"), *_by_band(models)]
-            title = f"Accuracy with fewer features of the persona, {each.title}"
+            title = f"Accuracy with fewer features of the persona, {dataset.title}"
             name = str(number) if part == 1 else f"{number}_{part}"
-            yield _made(name, title, columns, rows, sources, [each])
+            yield _made(name, title, columns, rows, sources, [dataset])
 
 
 def _without_ablations(number: int, data: Sequence[ArticleData]) -> ArticleTable:
@@ -308,28 +308,28 @@ _SETS = {"three_paper": "three features", "three_code": "three features (as in t
 
 def _with_people(data: Sequence[ArticleData], *, single: bool) -> ArticleTable:
     """Table 5 (majority) and Table 7 (single answers): judges and people on the same items."""
-    asked = [each for each in data if each.majority is not None]
+    asked = [dataset for dataset in data if dataset.majority is not None]
     models, sources = models_of(asked or data), _Sources(remarks=[_threshold(data)])
     rows: list[list[Any]] = []
-    for each in asked:
-        before = "" if len(asked) == 1 else f"{each.title}: "
+    for dataset in asked:
+        before = "" if len(asked) == 1 else f"{dataset.title}: "
         bands: list[Any] = [f"{before}All features"]
         overall: list[Any] = [f"{before}Overall"]
         for model in models:
-            run = find_run(each, model, certain=True) or find_run(each, model)
-            found = None if run is None else run.repeated if single else run.answered
-            bands += map(_cell, _bands(found))
-            overall += [_cell(found.overall if found else None), None]
+            run = find_run(dataset, model, certain=True) or find_run(dataset, model)
+            counts = None if run is None else run.repeated if single else run.answered
+            bands += map(_cell, _bands(counts))
+            overall += [_cell(counts.overall if counts else None), None]
             if run:
-                sources.fill(model, each, run)
-            if found is None or found.high is None:
-                sources.lack_certainty(each, model, "all")
-        people = each.single if single else each.majority
+                sources.fill(model, dataset, run)
+            if counts is None or counts.high is None:
+                sources.lack_certainty(dataset, model, "all")
+        people = dataset.single if single else dataset.majority
         bands += map(_cell, _bands(people))
         overall += [_cell(people.overall if people else None), None]
         rows += [bands, overall]
         if people and people.high is None:
-            sources.remarks.append(f"{each.title}: people were not asked for a certainty.")
+            sources.remarks.append(f"{dataset.title}: people were not asked for a certainty.")
     if not asked:
         sources.remarks.append(
             "No people answered. The column “Third person” needs a study with annotators."
@@ -347,7 +347,7 @@ def _with_people(data: Sequence[ArticleData], *, single: bool) -> ArticleTable:
 
 
 def _table_6(data: Sequence[ArticleData]) -> ArticleTable:
-    rows = [[each.title, ", ".join(each.variables) or None] for each in data]
+    rows = [[one.title, ", ".join(one.variables) or None] for one in data]
     columns = [TableColumn("Task"), TableColumn("Variables")]
     table = Table("table_6", "Table 6. Variables of the personas", tuple(columns), rows)
     return ArticleTable(table)
@@ -362,19 +362,19 @@ def _table_8(data: Sequence[ArticleData]) -> ArticleTable:
         if any(run.model == model and run.features == "none" for e in data for run in e.runs)
     ] or models_of(data)
     rows: list[list[Any]] = []
-    for each in data:
-        row: list[Any] = [each.title]
+    for dataset in data:
+        row: list[Any] = [dataset.title]
         for model in models:
-            pair = _with_and_without(each, model)
+            pair = _with_and_without(dataset, model)
             row += [_cell(run.counts.overall if run else None) for run in pair]
             for run, side in zip(pair, ("with", "without"), strict=True):
                 if run:
-                    sources.fill(f"{model}, {side}", each, run)
+                    sources.fill(f"{model}, {side}", dataset, run)
             setting = next((run.setting for run in pair if run), "standard")
             for run, features in zip(pair, ("all", "none"), strict=True):
                 if run is None:
-                    sources.lack(each, model, setting, features)
-                    sources.remarks += _elsewhere(each, model, features, setting)
+                    sources.lack(dataset, model, setting, features)
+                    sources.remarks += _elsewhere(dataset, model, features, setting)
         rows.append(row)
     sources.remarks.append("Both columns of a model come from the same setting.")
     columns = [TableColumn("Data")]

@@ -104,8 +104,8 @@ def _collected(
 
 
 def _by_table(rows: list[ExportRow]) -> Iterator[tuple[str, list[ExportRow]]]:
-    for name, found in groupby(rows, itemgetter("table")):
-        yield name, list(found)
+    for name, of_table in groupby(rows, itemgetter("table")):
+        yield name, list(of_table)
 
 
 def _page(table: ExportTableFile, rows: list[ExportRow]) -> str:

@@ -39,35 +39,35 @@ def _sav(table: ExportTableFile, path: Path) -> Iterator[Put]:
     variables = Variables(table)
     yield variables.put
     names = variable_names(table.columns, most=_SPSS_NAME)
-    named = [(names[each.column.name], each) for each in variables.all]
+    named = [(names[variable.column.name], variable) for variable in variables.all]
     _check_texts(variables)
     pyreadstat.write_sav(
-        _frame({name: _in_spss(each) for name, each in named}),
+        _frame({name: _in_spss(variable) for name, variable in named}),
         path,
         file_label=shortened(_title(table), most=_SPSS_TITLE, in_bytes=True),
         column_labels={
-            name: shortened(label_of(each.column, name), most=_SPSS_LABEL, in_bytes=True)
-            for name, each in named
+            name: shortened(label_of(variable.column, name), most=_SPSS_LABEL, in_bytes=True)
+            for name, variable in named
         },
         row_compress=True,
         variable_value_labels={
             name: {
                 float(code): shortened(word, most=_SPSS_WORD, in_bytes=True)
-                for code, word in (*each.labels.items(), *labels_of_missing(each).items())
+                for code, word in (*variable.labels.items(), *labels_of_missing(variable).items())
             }
-            for name, each in named
-            if each.words or each.rule
+            for name, variable in named
+            if variable.words or variable.rule
         },
         missing_ranges={
             name: [{"lo": float(min(WhyMissing)), "hi": float(max(WhyMissing))}]
-            for name, each in named
-            if each.rule
+            for name, variable in named
+            if variable.rule
         },
-        variable_measure={name: _measure(each) for name, each in named},
+        variable_measure={name: _measure(variable) for name, variable in named},
         variable_format={
             name: "F10.0"
-            for name, each in named
-            if each.kind == "coded" or each.column.kind == "integer"
+            for name, variable in named
+            if variable.kind == "coded" or variable.column.kind == "integer"
         },
     )
 
@@ -79,28 +79,28 @@ def _dta(table: ExportTableFile, path: Path) -> Iterator[Put]:
     variables = Variables(table)
     yield variables.put
     names = variable_names(table.columns, most=_STATA_NAME)
-    named = [(names[each.column.name], each) for each in variables.all]
+    named = [(names[variable.column.name], variable) for variable in variables.all]
     # Letters and numbers: the library's types leave out the letters that its help describes.
     labels: dict[str, dict[Any, str]] = {
         name: {
-            **{float(code): word for code, word in each.labels.items()},
-            **{why.letter: label for why, label in labels_of_missing(each).items()},
+            **{float(code): word for code, word in variable.labels.items()},
+            **{why.letter: label for why, label in labels_of_missing(variable).items()},
         }
-        for name, each in named
-        if each.words or each.rule
+        for name, variable in named
+        if variable.words or variable.rule
     }
     pyreadstat.write_dta(
-        _frame({name: _in_stata(each) for name, each in named}),
+        _frame({name: _in_stata(variable) for name, variable in named}),
         path,
         file_label=shortened(_title(table), most=_STATA_LABEL, in_bytes=False),
         column_labels={
-            name: shortened(label_of(each.column, name), most=_STATA_LABEL, in_bytes=False)
-            for name, each in named
+            name: shortened(label_of(variable.column, name), most=_STATA_LABEL, in_bytes=False)
+            for name, variable in named
         },
         version=15,
         variable_value_labels=labels,
         missing_user_values={
-            name: [why.letter for why in WhyMissing] for name, each in named if each.rule
+            name: [why.letter for why in WhyMissing] for name, variable in named if variable.rule
         },
     )
 
@@ -132,8 +132,8 @@ def _in_stata(variable: Variable) -> Any:
     if not any(variable.reasons):
         return numbers
     letters = {int(why): why.letter for why in WhyMissing}
-    found = zip(variable.values, variable.reasons, strict=True)
-    return pandas.Series([letters.get(reason, number) for number, reason in found], dtype=object)
+    cells = zip(variable.values, variable.reasons, strict=True)
+    return pandas.Series([letters.get(reason, number) for number, reason in cells], dtype=object)
 
 
 def _plain(variable: Variable) -> Any:
@@ -195,18 +195,19 @@ def _parquet_r(table: ExportTableFile, path: Path) -> Iterator[Put]:
     arrays: dict[str, Any] = {}
     labels: dict[str, str] = {}
     taken = {column.name for column in table.columns}
-    for each in variables.all:
-        arrays[each.column.name] = _in_arrow(each)
-        labels[each.column.name] = each.column.meaning
-        if each.rule:
-            name = f"{each.column.name}_missing"
+    for variable in variables.all:
+        arrays[variable.column.name] = _in_arrow(variable)
+        labels[variable.column.name] = variable.column.meaning
+        if variable.rule:
+            name = f"{variable.column.name}_missing"
             while name in taken:
                 name += "_"
             order = {int(why): place for place, why in enumerate(WhyMissing)}
             arrays[name] = _factor(
-                [order.get(reason) for reason in each.reasons], [why.label for why in WhyMissing]
+                [order.get(reason) for reason in variable.reasons],
+                [why.label for why in WhyMissing],
             )
-            labels[name] = f"Why {each.column.name} is missing; empty if it is not, or unknown."
+            labels[name] = f"Why {variable.column.name} is missing; empty if it is not, or unknown."
     schema = pyarrow.schema(
         [
             pyarrow.field(name, values.type, metadata={"label": labels[name]})

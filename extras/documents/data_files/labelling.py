@@ -87,13 +87,13 @@ _FIELDS = ("persona", "context", "question", "response_1", "response_2")
 
 
 def _responses(judged: JudgedItem) -> list[dict[str, Any]]:
-    given = []
+    responses = []
     for answer in judged.answers:
         by = {"user_id": answer["rater_id"], "status": "submitted"}
-        given.append({"question_name": "choice", "value": answer["choice"], **by})
+        responses.append({"question_name": "choice", "value": answer["choice"], **by})
         if answer["certainty"] is not None:
-            given.append({"question_name": "certainty", "value": answer["certainty"], **by})
-    return given
+            responses.append({"question_name": "certainty", "value": answer["certainty"], **by})
+    return responses
 
 
 def _texts(item: ItemTexts) -> dict[str, Any]:

@@ -177,7 +177,7 @@ class _Seats:
     """Items that annotators did not answer, or whose answers do not count."""
 
     def __init__(self, study: Study) -> None:
-        found = (
+        seats = (
             Assignment.objects.filter(annotator__study=study, item__split=Item.Split.MAIN)
             .exclude(annotation__standing__in=COUNTED)
             .values_list("annotator__pseudonym", "item__key", "state")
@@ -186,7 +186,7 @@ class _Seats:
         self._is_known = not study.shows_whole_sets
         self._states = {
             (exported_id(study.export_key, person), key): state
-            for person, key, state in found.iterator()
+            for person, key, state in seats.iterator()
         }
 
     def why(self, rater: str, key: str) -> WhyMissing | None:
@@ -222,9 +222,9 @@ def _of_run(column: str) -> Rule:
 
 def _of_wide_certainty(choice: str, why: Rule) -> Rule:
     def rule(row: Mapping[str, Any]) -> WhyMissing | None:
-        given = row.get(choice)
-        if given is None:
+        chosen = row.get(choice)
+        if chosen is None:
             return why(row)
-        return WhyMissing.UNDEFINED if given == "tie" else WhyMissing.NOT_ASKED
+        return WhyMissing.UNDEFINED if chosen == "tie" else WhyMissing.NOT_ASKED
 
     return rule

@@ -68,9 +68,9 @@ class Variable:
         self.numbers.extend(math.nan if v is None or v == "" else self._number(v) for v in values)
         if self.rule is not None:
             last = self.numbers[-len(values) :]
-            found = zip(last, rows, strict=True)
+            cells = zip(last, rows, strict=True)
             self.reasons.extend(
-                (self.rule(row) or 0) if math.isnan(number) else 0 for number, row in found
+                (self.rule(row) or 0) if math.isnan(number) else 0 for number, row in cells
             )
 
     def _number(self, value: Any) -> float:

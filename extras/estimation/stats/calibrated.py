@@ -30,14 +30,14 @@ def cross_fitted(
     target: FloatArray, signal: FloatArray, known: BoolArray, folds: IntArray
 ) -> FloatArray:
     """Each item's prediction by a curve fitted without its fold, shape (n_items,)."""
-    found = np.empty(target.size)
+    fitted = np.empty(target.size)
     for fold in np.unique(folds):
         held_out = folds == fold
         learned = known & ~held_out
         if not learned.any():
             learned = known
-        found[held_out] = isotonic(signal[learned], target[learned], signal[held_out])
-    return found
+        fitted[held_out] = isotonic(signal[learned], target[learned], signal[held_out])
+    return fitted
 
 
 @dataclass(frozen=True)

@@ -61,11 +61,11 @@ def draw_probabilities(spread: npt.ArrayLike, size: int) -> FloatArray:
     if values.sum() <= 0:
         values = np.ones(n)
     least = FLOOR * size / n
-    found = np.full(n, least)
+    chances = np.full(n, least)
     fixed = np.zeros(n, dtype=np.bool_)
     # An item at the floor or at 1 is fixed; the others share what is left, until none is beyond.
     for _ in range(2 * n + 1):
-        left = size - found[fixed].sum()
+        left = size - chances[fixed].sum()
         free = ~fixed
         if not free.any():
             break
@@ -73,14 +73,14 @@ def draw_probabilities(spread: npt.ArrayLike, size: int) -> FloatArray:
         tried = values * scale
         over, under = free & (tried > 1), free & (tried < least)
         if not (over.any() or under.any()):
-            found[free] = tried[free]
+            chances[free] = tried[free]
             break
         # The larger of the two excesses decides which bound is met first.
         beyond = (tried[over] - 1).sum() - (least - tried[under]).sum()
         chosen = over if beyond >= 0 else under
-        found[chosen] = 1.0 if beyond >= 0 else least
+        chances[chosen] = 1.0 if beyond >= 0 else least
         fixed |= chosen
-    return np.asarray(np.clip(found, least, 1.0), dtype=np.float64)
+    return np.asarray(np.clip(chances, least, 1.0), dtype=np.float64)
 
 
 def draw_items(probabilities: npt.ArrayLike, *, rng: np.random.Generator) -> BoolArray:

@@ -130,7 +130,7 @@ def ppi_mean(
     (0.75, 0.675)
     """
     check_level(level)
-    y, f, others = (np.asarray(each, dtype=np.float64) for each in (target, signal, more))
+    y, f, others = (np.asarray(values, dtype=np.float64) for values in (target, signal, more))
     if y.shape != f.shape or y.ndim != 1:
         raise ValueError(f"`target` and `signal` have the shapes {y.shape} and {f.shape}.")
     if min(y.size, others.size) < 2:
@@ -208,19 +208,19 @@ def powered_mean(
     few = items.n_answered < FEW
     parts = None if few else _of_judged(folds, judged)
     weights = _weights(items, groups, parts)
-    found = []
+    means = []
     for used in (np.zeros(items.n_items), weights):
         value, scores = _scores(items, groups, used)
         quantiles, method = None, "general t"
         if few:
             tuned = used is weights
             quantiles, method = _bootstrap_t(items, groups, tuned, level, rng), "bootstrap t"
-        found.append(
+        means.append(
             interval_of_scores(
                 value, scores, items, level=level, method=method, quantiles=quantiles
             )
         )
-    alone, powered = found
+    alone, powered = means
     widths = width(alone), width(powered)
     if widths[0] is not None and widths[1] is not None and widths[1] > widths[0]:
         powered, weights = alone, np.zeros(items.n_items)
@@ -258,7 +258,7 @@ def _joined(strata: IntArray | None, items: Sampled) -> IntArray:
 
 def _weights(items: Sampled, groups: IntArray, folds: IntArray | None) -> FloatArray:
     """The weight of the signal at each item; for unanswered items, the stratum's mean."""
-    found = np.zeros(items.n_items)
+    weights = np.zeros(items.n_items)
     for group in range(int(groups.max()) + 1):
         rows = groups == group
         known, others = np.flatnonzero(rows & items.answered), rows & ~items.answered
@@ -270,8 +270,8 @@ def _weights(items: Sampled, groups: IntArray, folds: IntArray | None) -> FloatA
                 if (~held_out).sum() >= FEWEST:
                     learned = y[~held_out], f[~held_out], more
                     own[held_out] = tuned_weight(*learned, among=known.size)
-        found[known], found[others] = own, own.mean()
-    return found
+        weights[known], weights[others] = own, own.mean()
+    return weights
 
 
 def _scores(items: Sampled, groups: IntArray, weights: FloatArray) -> tuple[float, FloatArray]:
@@ -305,7 +305,7 @@ def _bootstrap_t(
     total = np.zeros((2, DRAWS + 1))  # value and variance, first of the data, then of the resamples
     for group in range(int(groups.max()) + 1):
         rows = groups == group
-        y, f = (each[rows & items.answered] for each in (items.target, items.signal))
+        y, f = (values[rows & items.answered] for values in (items.target, items.signal))
         more = items.signal[rows & ~items.answered]
         share = rows.mean()
         drawn = rng.integers(0, y.size, (DRAWS, y.size))

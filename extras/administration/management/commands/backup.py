@@ -68,12 +68,12 @@ class Command(BaseCommand):
         from extras.administration.backups import BackupError, make_backup
 
         try:
-            made = make_backup(path, with_secret_key=with_secret_key)
+            bundle = make_backup(path, with_secret_key=with_secret_key)
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(
-            f"{path}: {made.rows:,} rows, {made.files:,} files, {made.backup.size:,} bytes.\n"
-            f"sha256 {made.backup.sha256}"
+            f"{path}: {bundle.rows:,} rows, {bundle.files:,} files, {bundle.backup.size:,} bytes.\n"
+            f"sha256 {bundle.backup.sha256}"
         )
         if not with_secret_key:
             self.stdout.write(

@@ -26,21 +26,21 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from extras.administration.doctor.examination import examine, repair
 
-        found = []
+        examined = []
         for one in repair() if options["repair"] else examine():
-            found.append(one)
+            examined.append(one)
             if not options["json"]:
                 self._show(one)
-        faults = sum(one.count for one in found)
+        faults = sum(one.count for one in examined)
         if options["json"]:
-            document = {"healthy": not faults, "checks": [one.as_json() for one in found]}
+            document = {"healthy": not faults, "checks": [one.as_json() for one in examined]}
             self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2))
         if faults:
-            n = sum(one.count > 0 for one in found)
+            n = sum(one.count > 0 for one in examined)
             checks = "1 check" if n == 1 else f"{n} checks"
-            raise CommandError(f"{checks} of {len(found)} found {faults:,} faults.")
+            raise CommandError(f"{checks} of {len(examined)} found {faults:,} faults.")
         if not options["json"]:
-            self.stdout.write(f"All {len(found)} checks passed.")
+            self.stdout.write(f"All {len(examined)} checks passed.")
 
     def _show(self, one: Any) -> None:
         for sentence in one.repairs:

@@ -183,12 +183,12 @@ class Command(BaseCommand):
         beliefs = find_study(options["beliefs"]) if options["beliefs"] else None
         try:
             with using(study, "advice"):
-                made = arms_study(job=_latest(study), slug=options["new"], beliefs=beliefs)
+                draft = arms_study(job=_latest(study), slug=options["new"], beliefs=beliefs)
         except ValidationError as error:
             raise CommandError(explain(error)) from error
-        noted = made.source["advice_arms"]
+        noted = draft.source["advice_arms"]
         self.stdout.write(
-            f"Created “{made.slug}”, a draft with {noted['items']:,} items in each of "
+            f"Created “{draft.slug}”, a draft with {noted['items']:,} items in each of "
             f"{len(noted['arms'])} arms: {', '.join(noted['arms'])}."
         )
 
@@ -218,5 +218,5 @@ def _wanted(options: dict[str, Any]) -> WantedArguments:
     for name, (least, most) in limits.items():
         if options[name] is not None and not least <= options[name] <= most:
             raise CommandError(f"--{name}: Use a whole number from {least:,} to {most:,}.")
-    given = {name: options[name] for name in limits}
-    return WantedArguments(**given, **({"arms": options["arm"]} if options["arm"] else {}))
+    numbers = {name: options[name] for name in limits}
+    return WantedArguments(**numbers, **({"arms": options["arm"]} if options["arm"] else {}))

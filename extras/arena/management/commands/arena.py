@@ -132,20 +132,20 @@ class Command(BaseCommand):
         arena.refresh_from_db()
         return arena
 
-    def _show(self, found: dict[str, Any], options: dict[str, Any]) -> None:
+    def _show(self, ranking: dict[str, Any], options: dict[str, Any]) -> None:
         if options["json"]:
-            self.stdout.write(json.dumps(found, ensure_ascii=False, indent=1))
+            self.stdout.write(json.dumps(ranking, ensure_ascii=False, indent=1))
             return
-        budget = "no budget" if found["budget"] is None else f"${found['budget']:.2f}"
-        pairs = found["pairs"]
+        budget = "no budget" if ranking["budget"] is None else f"${ranking['budget']:.2f}"
+        pairs = ranking["pairs"]
         self.stdout.write(
-            f"{'Open' if found['live'] else 'Not open'}. {pairs['stored']:,} pairs, "
+            f"{'Open' if ranking['live'] else 'Not open'}. {pairs['stored']:,} pairs, "
             f"{pairs['open']:,} being written, {pairs['dropped']:,} dropped; "
-            f"{found['answers']:,} answers; ${found['spent']:.4f} of {budget} spent."
+            f"{ranking['answers']:,} answers; ${ranking['spent']:.4f} of {budget} spent."
         )
-        if found["why_stopped"]:
-            self.stdout.write(found["why_stopped"])
-        for entry in found["ranking"]:
+        if ranking["why_stopped"]:
+            self.stdout.write(ranking["why_stopped"])
+        for entry in ranking["ranking"]:
             strength, ci = entry["strength"], entry["strength_ci"]
             words = "no strength" if strength is None else f"strength {strength:.2f}"
             words += f" ({ci[0]:.2f} to {ci[1]:.2f})" if ci else " (no interval yet)"
@@ -154,7 +154,7 @@ class Command(BaseCommand):
                 f"{entry['system']}: {place}, {words}, won {entry['rate'] * 100:.0f} % of "
                 f"{entry['n']:,} answers"
             )
-        for row in found["systems"]:
+        for row in ranking["systems"]:
             if row["problem"]:
                 self.stdout.write(f"{row['system']}: {row['problem']}")
 

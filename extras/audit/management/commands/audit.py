@@ -64,6 +64,6 @@ class Command(BaseCommand):
         if one.is_found:
             self.stdout.write(f"    {one.remedy}")
             if one.rows.count:
-                shown = ", ".join(one.rows.keys[:5])
+                keys = ", ".join(one.rows.keys[:5])
                 more = f" and {one.rows.count - 5:,} more" if one.rows.count > 5 else ""
-                self.stdout.write(f"    Items: {shown}{more}")
+                self.stdout.write(f"    Items: {keys}{more}")

@@ -91,23 +91,23 @@ class Command(BaseCommand):
         wish = CertificateWish(**{name: options[name] for name in _WISH})
         try:
             with using(study, "certificates"):
-                found = certify(study, wish)
-                if found.passport is None:
-                    raise CommandError(found.sentence)
-                options["out"].write_text(found.passport.text(), "utf-8")
+                done = certify(study, wish)
+                if done.passport is None:
+                    raise CommandError(done.sentence)
+                options["out"].write_text(done.passport.text(), "utf-8")
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:
             raise CommandError(str(error)) from None
         except OSError as error:
             raise CommandError(f"{options['out']} cannot be written: {error.strerror}.") from None
-        coverage = found.found.coverage or 0
+        coverage = done.found.coverage or 0
         self.stdout.write(
-            f"{found.sentence} It accepts {100 * coverage:.1f} % of the {found.found.n:,} items "
+            f"{done.sentence} It accepts {100 * coverage:.1f} % of the {done.found.n:,} items "
             f"that certified it. Wrote {options['out']} with "
-            f"{len(found.passport['anchors']):,} anchors."
+            f"{len(done.passport['anchors']):,} anchors."
         )
-        if found.by == "persona" and not options["by"]:
+        if done.by == "persona" and not options["by"]:
             self.stdout.write(
                 "Every persona counts equally, because they have different numbers of items. To "
                 "label items, certify with --by item, or with --by persona if more of the labels "

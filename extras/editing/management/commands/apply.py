@@ -35,24 +35,24 @@ class Command(BaseCommand):
         path: Path = options["file"]
         try:
             owner = User.objects.get(username=options["owner"]) if options["owner"] else None
-            found = apply_study(path, store=options["yes"], owner=owner)
+            applied = apply_study(path, store=options["yes"], owner=owner)
         except User.DoesNotExist as error:
             raise CommandError(f"There is no user “{options['owner']}”.") from error
         except StudyError as error:
             raise CommandError(f"{error}\nNothing was changed.") from error
-        for line in found.changes:
+        for line in applied.changes:
             self.stdout.write(line)
-        for remark in found.remarks:
+        for remark in applied.remarks:
             self.stderr.write(remark)
-        if not found.changes:
-            self.stdout.write(f"“{found.slug}” does not differ from {path}.")
+        if not applied.changes:
+            self.stdout.write(f"“{applied.slug}” does not differ from {path}.")
         elif options["dry_run"]:
             self.stdout.write("Nothing was changed.")
-        elif not found.is_stored:
-            verb = "create" if found.is_new else "change"
+        elif not applied.is_stored:
+            verb = "create" if applied.is_new else "change"
             raise CommandError(
-                f"Nothing was changed. Add --yes to {verb} “{found.slug}”.", returncode=DIFFERS
+                f"Nothing was changed. Add --yes to {verb} “{applied.slug}”.", returncode=DIFFERS
             )
         else:
-            made = "Created the draft" if found.is_new else "Changed"
-            self.stdout.write(f"{made} “{found.slug}”.")
+            words = "Created the draft" if applied.is_new else "Changed"
+            self.stdout.write(f"{words} “{applied.slug}”.")

@@ -39,7 +39,7 @@ class Command(BaseCommand):
             if not options["judge"] or options["items"] is None:
                 raise CommandError("Give the judge and the number of items: --judge and --items.")
             with using(study, "estimation"):
-                found = draw_by_judge(
+                drawn = draw_by_judge(
                     study_id=study.pk,
                     run=find_run(study, options["judge"]),
                     size=options["items"],
@@ -48,6 +48,6 @@ class Command(BaseCommand):
         except (AnalysisError, StudyError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(
-            f"Annotators get {found.size:,} of {found.items:,} items, drawn with probabilities "
-            f"from {found.lowest:.3f} to {found.highest:.3f} and the seed {found.seed}."
+            f"Annotators get {drawn.size:,} of {drawn.items:,} items, drawn with probabilities "
+            f"from {drawn.lowest:.3f} to {drawn.highest:.3f} and the seed {drawn.seed}."
         )
