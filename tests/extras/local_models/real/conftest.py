@@ -73,7 +73,7 @@ def served(llm: LlmServer, model_url: str) -> Served:
 
 @pytest.fixture
 def study(transactional_db: None) -> Study:
-    """Two items with what some settings need: criteria, an advice, a reference, a set of options."""
+    """Two items with what settings need: criteria, advice, a reference, a set of options."""
     study = make_study(
         criteria=[
             {"key": "clear", "name": "Clarity", "question": "Which one is clearer?"},
