@@ -88,17 +88,17 @@ def checksum_of(content: Mapping[str, Any]) -> str:
 def read_passport(text: str) -> Passport:
     """Parse a passport. Raises `BadPassport`, which says what is wrong."""
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
         raise BadPassport("This file is not JSON. Use a file that certify wrote.") from None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+    if not isinstance(fields, dict) or fields.get("schema") != SCHEMA:
         raise BadPassport("This file is not a passport. Use a file that certify wrote.")
-    if found.get("version") != VERSION:
+    if fields.get("version") != VERSION:
         raise BadPassport(
-            f"This passport has version {found.get('version')!r}, and this program reads version "
+            f"This passport has version {fields.get('version')!r}, and this program reads version "
             f"{VERSION}. Certify the judge again."
         )
-    content = {name: value for name, value in found.items() if name not in _HEAD}
+    content = {name: value for name, value in fields.items() if name not in _HEAD}
     wrong = [
         name
         for name, kind in _KINDS.items()
@@ -106,7 +106,7 @@ def read_passport(text: str) -> Passport:
     ]
     if wrong:
         raise BadPassport(f"This passport has no usable “{wrong[0]}”. Certify the judge again.")
-    if checksum_of(content) != found.get("checksum"):
+    if checksum_of(content) != fields.get("checksum"):
         raise BadPassport(
             "This passport was changed after it was written: its checksum does not match. Use "
             "the original file, or certify the judge again."

@@ -253,9 +253,9 @@ def quality_of(
     return {annotator: _quality(list(own), others) for annotator, own in by_person}
 
 
-def _others(study: Study, shown: QuerySet[Annotator]) -> _Others:
+def _others(study: Study, annotators: QuerySet[Annotator]) -> _Others:
     """Everybody's answers to the items of the annotators `shown`."""
-    items = Assignment.objects.filter(annotator__in=shown).order_by().values("item")
+    items = Assignment.objects.filter(annotator__in=annotators).order_by().values("item")
     counted = (
         Annotation.objects.filter(
             assignment__annotator__study=study,
@@ -271,7 +271,9 @@ def _others(study: Study, shown: QuerySet[Annotator]) -> _Others:
     # Not with an iterator: for its cursor, PostgreSQL optimises for the first rows and scans all
     # items of the study to find those of a page.
     choices_of = {item: tuple(counts) for item, *counts in counted}
-    shared = AnnotatorEvent.objects.filter(annotator__in=shown, event=AnnotatorEvent.SAME_BROWSER)
+    shared = AnnotatorEvent.objects.filter(
+        annotator__in=annotators, event=AnnotatorEvent.SAME_BROWSER
+    )
     same_browser = Counter(shared.order_by().values_list("annotator", flat=True))
     words = _words(study, items)
     return _Others(words, choices_of, study.measures_signs, same_browser)
@@ -463,8 +465,8 @@ def _was_hidden(row: _AnswerRow) -> bool:
 
 
 def _share(values: Iterable[bool]) -> float | None:
-    each = list(values)
-    return sum(each) / len(each) if each else None
+    listed = list(values)
+    return sum(listed) / len(listed) if listed else None
 
 
 def _median_seconds(milliseconds: Iterable[int | None]) -> float | None:

@@ -95,8 +95,8 @@ def _disks() -> dict[str, tuple[int, int]]:
     folders = {"files": Path(settings.VAR_DIR), "temporary files": Path(tempfile.gettempdir())}
     if connection.vendor == "sqlite":  # The folder of a database in memory is that of the process.
         folders["the database"] = Path(str(connection.settings_dict["NAME"])).parent
-    found = {name: shutil.disk_usage(path) for name, path in folders.items() if path.is_dir()}
-    return {name: (usage.total, usage.free) for name, usage in found.items()}
+    usages = {name: shutil.disk_usage(path) for name, path in folders.items() if path.is_dir()}
+    return {name: (usage.total, usage.free) for name, usage in usages.items()}
 
 
 def silent_roles() -> dict[str, str]:

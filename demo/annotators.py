@@ -241,10 +241,12 @@ class SimulatedAnnotator:
             token = read_assignment_token(form.fields["assignment"])
         except BadSignature:
             return {"active_ms": str(spent), **counted}
-        shown = Assignment(pk=token.assignment_id, annotator_id=token.annotator_id)
+        assignment = Assignment(pk=token.assignment_id, annotator_id=token.annotator_id)
         shown_at = token.shown_at - timedelta(milliseconds=spent)
         return {
-            "assignment": assignment_token(shown, shown_at=shown_at, earlier_ms=token.earlier_ms),
+            "assignment": assignment_token(
+                assignment, shown_at=shown_at, earlier_ms=token.earlier_ms
+            ),
             "active_ms": str(spent),
             **counted,
         }
@@ -284,22 +286,22 @@ class SimulatedAnnotator:
 
 def recognise(world: World, page: Page) -> tuple[DemoItem, str]:
     """The item that the page shows, and the reply (r1 or r2) on side A."""
-    shown, text = set(page.texts), " ".join(page.texts)
-    found = [
+    texts, text = set(page.texts), " ".join(page.texts)
+    matches = [
         item
         for item in world.by_id.values()
         if item.topic.question in text
         and all(
-            feature["text"] in shown or feature["value"] in shown
+            feature["text"] in texts or feature["value"] in texts
             for feature in world.profile(item.person)
         )
     ]
-    if len(found) != 1:
-        raise UnexpectedPage(f"{page.url} shows {len(found)} items of the text bank, not one")
-    in_a = [reply in page.by_id.get("text-a", "") for reply in found[0].topic.replies]
+    if len(matches) != 1:
+        raise UnexpectedPage(f"{page.url} shows {len(matches)} items of the text bank, not one")
+    in_a = [reply in page.by_id.get("text-a", "") for reply in matches[0].topic.replies]
     if sum(in_a) != 1:
         raise UnexpectedPage(f"{page.url} does not show one reply on side A")
-    return found[0], "r1" if in_a[0] else "r2"
+    return matches[0], "r1" if in_a[0] else "r2"
 
 
 def completion_code(page: Page) -> str:

@@ -165,8 +165,8 @@ class Judges:
         if topic is None or -1 in places:
             raise UnknownPrompt("The prompt asks about nothing that this simulation knows.")
         first = "r1" if places[0] < places[1] else "r2"
-        item, shown = self._recognise(prompt, topic)
-        evidence = _evidence(item, shown)
+        item, facts = self._recognise(prompt, topic)
+        evidence = _evidence(item, facts)
         return Reading(topic, first, item, evidence, _offers_tie(prompt), _wants_certainty(prompt))
 
     def _recognise(self, prompt: str, topic: Topic) -> tuple[DemoItem | None, frozenset[str]]:
@@ -174,13 +174,15 @@ class Judges:
         match = _PROFILE.search(prompt)
         block = match[1] if match else ""
         lines = block.splitlines()
-        shown = frozenset(
+        facts_in_prompt = frozenset(
             text for text, line in self._facts.items() if text in block or line in lines
         )
         candidates = [
-            item for item, facts in self._items_by_topic[topic.key] if shown and shown <= facts
+            item
+            for item, facts in self._items_by_topic[topic.key]
+            if facts_in_prompt and facts_in_prompt <= facts
         ]
-        return (candidates[0] if len(candidates) == 1 else None), shown
+        return (candidates[0] if len(candidates) == 1 else None), facts_in_prompt
 
     @cached_property
     def _facts(self) -> dict[str, str]:
@@ -233,14 +235,14 @@ def follow_rate(stratum: str, evidence: str) -> float:
     return (ACCURACY[evidence] - (1 - r)) / (2 * r - 1)
 
 
-def _evidence(item: DemoItem | None, shown: frozenset[str]) -> str:
-    if item is None or len(shown) < ENOUGH_FACTS:
+def _evidence(item: DemoItem | None, facts: frozenset[str]) -> str:
+    if item is None or len(facts) < ENOUGH_FACTS:
         return "none"
     topic = item.topic
     if item.stratum in ("direct", "strong"):
         words = topic.direct if item.stratum == "direct" else topic.hint
         deciding = f"The person {words[item.guess == 'r2']}."
-        return item.stratum if deciding in shown else "weak"
+        return item.stratum if deciding in facts else "weak"
     return item.stratum
 
 

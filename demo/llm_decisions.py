@@ -140,10 +140,10 @@ def _answer(
 def _names(question: Mapping[str, Any], wire: str, where: str, kind: str) -> list[str]:
     """The labels of a question. Raises `BadDecision` if they are too few, too many or too long."""
     field = "criteria" if wire == SYSTEM_ONE else {"choice": "choices", "score": "levels"}[kind]
-    given = question[field]
+    options = question[field]
     if wire != SYSTEM_ONE:
-        given = [each["value" if kind == "choice" else "label"] for each in given]
-    names = [str(name) for name in given]
+        options = [option["value" if kind == "choice" else "label"] for option in options]
+    names = [str(name) for name in options]
     low, high = (2, 255) if kind == "choice" else (2, 10)
     if not low <= len(names) <= high or len(set(names)) < len(names):
         raise BadDecision(
@@ -156,6 +156,6 @@ def _names(question: Mapping[str, Any], wire: str, where: str, kind: str) -> lis
     return names
 
 
-def _check_fields(where: str, given: set[str], known: set[str]) -> None:
-    if unknown := sorted(given - known):
+def _check_fields(where: str, fields: set[str], known: set[str]) -> None:
+    if unknown := sorted(fields - known):
         raise BadDecision(f"{where}.{unknown[0]}".lstrip("."), f"unknown field {unknown[0]!r}")

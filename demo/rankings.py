@@ -18,5 +18,5 @@ def read_options(prompt: str) -> dict[str, str]:
 
 
 def profile_of(prompt: str) -> str:
-    shown = _PROFILE.search(prompt)
-    return shown[1] if shown else ""
+    match = _PROFILE.search(prompt)
+    return match[1] if match else ""

@@ -145,8 +145,10 @@ def alpha(
         return None
     counts = [[unit.count(value) for value in values] for unit in paired]
     domain = list(range(len(values))) if level == "nominal" else values
-    found = krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level)
-    return float(found)
+    coefficient = krippendorff.alpha(
+        value_counts=counts, value_domain=domain, level_of_measurement=level
+    )
+    return float(coefficient)
 
 
 def compare(

@@ -108,8 +108,8 @@ def _take(site: str, copy: Path) -> None:
         if picture.name not in wanted:
             picture.unlink()
     with sync_playwright() as playwright:
-        found = os.environ.get("CHROMIUM") or shutil.which("chromium")
-        chromium = found or playwright.chromium.executable_path
+        installed = os.environ.get("CHROMIUM") or shutil.which("chromium")
+        chromium = installed or playwright.chromium.executable_path
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for suffix, (width, height) in DEVICES.items():
             for pages, secret in ((participant_pages, ""), (researcher_pages, password)):

@@ -149,8 +149,8 @@ class Demo:
                 person.on_answer = answered
             surplus = [pool.submit(_finish_late, person) for person in late]
             codes = list(pool.map(lambda person: person.finish(), finishing))
-            for each in surplus:
-                each.result()
+            for visit in surplus:
+                visit.result()
         for person, code in zip(finishing, codes, strict=True):
             if person.link:
                 recruiting.hand_in(person, code)

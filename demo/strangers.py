@@ -43,14 +43,14 @@ def read_stranger(prompt: str) -> Stranger | None:
     asked = _ASKED.search(prompt)
     if asked is None:
         return None
-    shown = asked["a"], asked["b"]
-    r1, r2 = sorted(shown)
+    responses = asked["a"], asked["b"]
+    r1, r2 = sorted(responses)
     person = _PERSON.search(prompt)
     profile = _words(person[1]) if person else set()
     more = len(_words(r1) & profile - _words(r2)) - len(_words(r2) & profile - _words(r1))
     evidence = "strong" if abs(more) >= _MOST_TELLING else "weak" if more else "none"
     leaning = "r1" if more > 0 else "r2" if more else ""
-    return Stranger((r1, r2), "r1" if shown[0] == r1 else "r2", leaning, evidence)
+    return Stranger((r1, r2), "r1" if responses[0] == r1 else "r2", leaning, evidence)
 
 
 def choose(seed: int, model: str, stranger: Stranger, sample: object) -> str:

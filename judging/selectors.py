@@ -165,7 +165,10 @@ def labels_of(runs: Sequence[JudgeRun]) -> dict[int, str]:
             for place, values in enumerate(zip(*facts.values(), strict=True))
             if len(set(values)) > 1
         ]
-        words = {pk: tuple(filter(None, (found[p] for p in differ))) for pk, found in facts.items()}
+        words = {
+            pk: tuple(filter(None, (facts_of_run[p] for p in differ)))
+            for pk, facts_of_run in facts.items()
+        }
         counts = Counter(words.values())
         for run in same:
             parts = list(words[run.pk])

@@ -317,7 +317,7 @@ class Kind(Generic[Entry]):
     def among(self, own: Iterable[Entry], is_on: Callable[[str], bool]) -> list[Entry]:
         """Those that are on, each at its place among `own` entries of the core."""
         core = [_Resolved(entry, "", CORE) for entry in own]
-        return [each.entry for each in _in_order([*core, *self._read(is_on)])]
+        return [source.entry for source in _in_order([*core, *self._read(is_on)])]
 
     def extra_of(self, name: str) -> str:
         """The extra that has the entry of this name; empty if it is the core's or unknown."""

@@ -62,11 +62,11 @@ def _compare(comparison: Comparison, progress: JobProgress) -> Mapping[str, Any]
     delete_rows(comparison, keep=comparison.edition)
     choices = FilterChoices()
     done = 0
-    for found in verdict_chunks(study, comparison.run, choices):
+    for verdicts in verdict_chunks(study, comparison.run, choices):
         # Short transactions, so that answering annotators do not wait.
         with transaction.atomic():
-            insert_rows(ComparedItem, _COLUMNS, _rows(comparison, edition, found))
-        done += len(found)
+            insert_rows(ComparedItem, _COLUMNS, _rows(comparison, edition, verdicts))
+        done += len(verdicts)
         progress(
             min(99, done * 100 // max(comparison.items, done + 1)), f"{done:,} items compared."
         )
@@ -87,15 +87,15 @@ def delete_rows(comparison: Comparison, *, keep: int | None = None) -> None:
     rows = ComparedItem.objects.filter(comparison=comparison)
     if keep is not None:
         rows = rows.exclude(edition=keep)
-    while found := list(rows.values_list("pk", flat=True)[:_DELETED_AT_ONCE]):
-        ComparedItem.objects.filter(pk__in=found).delete()
+    while keys := list(rows.values_list("pk", flat=True)[:_DELETED_AT_ONCE]):
+        ComparedItem.objects.filter(pk__in=keys).delete()
 
 
 def _rows(
-    comparison: Comparison, edition: int, found: list[ItemVerdicts]
+    comparison: Comparison, edition: int, verdicts: list[ItemVerdicts]
 ) -> Iterator[tuple[Any, ...]]:
     threshold = comparison.study.certainty_threshold
-    for item in found:
+    for item in verdicts:
         people, judge = item.people or {}, item.judge or {}
         yield (
             comparison.pk,
@@ -117,18 +117,18 @@ def _rows(
         )
 
 
-def _choices(found: FilterChoices) -> dict[str, Any]:
+def _choices(filters: FilterChoices) -> dict[str, Any]:
     """The most frequent values, in alphabetical order."""
 
     def usual(counts: Any, most: int) -> list[str]:
         return sorted(name for name, _ in counts.most_common(most) if name)
 
     return {
-        "topics": usual(found.topics, _TOPICS),
-        "sources": usual(found.sources, _TOPICS),
+        "topics": usual(filters.topics, _TOPICS),
+        "sources": usual(filters.sources, _TOPICS),
         "features": [
-            {"key": key, "label": found.labels[key], "values": usual(values, _VALUES)}
-            for key, values in list(found.features.items())[:_FEATURES]
+            {"key": key, "label": filters.labels[key], "values": usual(values, _VALUES)}
+            for key, values in list(filters.features.items())[:_FEATURES]
         ],
     }
 
@@ -143,18 +143,18 @@ def comparison_for(study: Study, run_id: int | None) -> Comparison:
 
     The caller has checked that the run is in this study.
     """
-    found = _get(study, run_id)
-    found.study = study
-    if is_small(study, found.run):
-        if not found.edition or found.fingerprint != fingerprint_of(
-            study, filter(None, [found.run])
+    comparison = _get(study, run_id)
+    comparison.study = study
+    if is_small(study, comparison.run):
+        if not comparison.edition or comparison.fingerprint != fingerprint_of(
+            study, filter(None, [comparison.run])
         ):
-            start_over(found)
-            return compare_queued(comparison_id=found.pk)
-    elif is_due(found, after=_OLD_AFTER) and start_over(found):
-        queue(compare_items, found.pk)
-        found.refresh_from_db()
-    return found
+            start_over(comparison)
+            return compare_queued(comparison_id=comparison.pk)
+    elif is_due(comparison, after=_OLD_AFTER) and start_over(comparison):
+        queue(compare_items, comparison.pk)
+        comparison.refresh_from_db()
+    return comparison
 
 
 def stored_for(study: Study, run_id: int | None) -> Comparison | None:
@@ -172,8 +172,8 @@ def delete_unused() -> None:
 
 def _get(study: Study, run_id: int | None) -> Comparison:
     rows = Comparison.objects.filter(study=study, run=run_id).select_related("run")
-    if found := rows.first():
-        return found
+    if stored := rows.first():
+        return stored
     # Somebody else may open the page at the same moment.
     Comparison.objects.bulk_create(
         [Comparison(study=study, run_id=run_id, state=Comparison.State.DONE)],

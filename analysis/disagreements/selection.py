@@ -92,10 +92,10 @@ def facts_of(item: ItemVerdicts, *, threshold: int) -> PatternFact:
         fact |= PatternFact.PEOPLE_RIGHT if right else PatternFact.PEOPLE_WRONG
     if (right := judge.get("correct")) is not None:
         fact |= PatternFact.JUDGE_RIGHT if right else PatternFact.JUDGE_WRONG
-    given, verdict = people.get("verdict"), judge.get("verdict")
-    if given and verdict and given != verdict:
+    majority, verdict = people.get("verdict"), judge.get("verdict")
+    if majority and verdict and majority != verdict:
         fact |= PatternFact.DIFFER
-    if people and (not given or people["share"] < 1):
+    if people and (not majority or people["share"] < 1):
         fact |= PatternFact.SPLIT
     if (judge.get("certainty") or 0) >= threshold:
         fact |= PatternFact.JUDGE_CERTAIN
@@ -204,10 +204,10 @@ def cells(comparison: Comparison, chosen: Selection) -> list[CertaintyCell]:
     ]
 
 
-def sizes(found: Iterable[CertaintyCell]) -> dict[str, int]:
+def sizes(certainty_cells: Iterable[CertaintyCell]) -> dict[str, int]:
     """The number of items in each list."""
     by_fact: Counter[PatternFact] = Counter()
-    for cell in found:
+    for cell in certainty_cells:
         by_fact[cell.fact] += cell.items
     return {
         name: sum(items for fact, items in by_fact.items() if listing.includes(fact))
@@ -215,9 +215,9 @@ def sizes(found: Iterable[CertaintyCell]) -> dict[str, int]:
     }
 
 
-def listed(found: Iterable[CertaintyCell], chosen: Selection) -> list[CertaintyCell]:
+def listed(certainty_cells: Iterable[CertaintyCell], chosen: Selection) -> list[CertaintyCell]:
     """The cells of the current list."""
-    return [cell for cell in found if LISTINGS[chosen.show].includes(cell.fact)]
+    return [cell for cell in certainty_cells if LISTINGS[chosen.show].includes(cell.fact)]
 
 
 def rows_of(comparison: Comparison, chosen: Selection) -> QuerySet[ComparedItem]:
@@ -233,7 +233,9 @@ def _in_list(rows: QuerySet[ComparedItem], chosen: Selection) -> QuerySet[Compar
     return rows.filter(_ranges(chosen))
 
 
-def count_of(comparison: Comparison, found: list[CertaintyCell], chosen: Selection) -> int:
+def count_of(
+    comparison: Comparison, certainty_cells: list[CertaintyCell], chosen: Selection
+) -> int:
     """The number of items in a page's list, from counted cells if possible."""
     people = _steps(chosen.people_from, chosen.people_to)
     judge = _steps(chosen.judge_from, chosen.judge_to)
@@ -242,7 +244,7 @@ def count_of(comparison: Comparison, found: list[CertaintyCell], chosen: Selecti
         return _in_list(rows, chosen).count()
     return sum(
         cell.items
-        for cell in listed(found, chosen)
+        for cell in listed(certainty_cells, chosen)
         if (not chosen.has_people_range or cell.people_step in people)
         and (not chosen.has_judge_range or cell.judge_step in judge)
     )
@@ -268,14 +270,16 @@ def _in_order(comparison: Comparison) -> QuerySet[ComparedItem]:
 
 def _ranges(chosen: Selection) -> Q:
     """Certainties in the chosen ranges; a fraction belongs to the whole number above it."""
-    found = Q()
+    condition = Q()
     if chosen.has_people_range:
-        found &= Q(
+        condition &= Q(
             people_certainty__gt=chosen.people_from - 1, people_certainty__lte=chosen.people_to
         )
     if chosen.has_judge_range:
-        found &= Q(judge_certainty__gt=chosen.judge_from - 1, judge_certainty__lte=chosen.judge_to)
-    return found
+        condition &= Q(
+            judge_certainty__gt=chosen.judge_from - 1, judge_certainty__lte=chosen.judge_to
+        )
+    return condition
 
 
 def _filtered(comparison: Comparison, chosen: Selection) -> QuerySet[ComparedItem]:
@@ -296,21 +300,21 @@ def _filter_by(
     if chosen.tag and (notes := notes_of(comparison.study)):
         rows = rows.filter(item__in=notes.items(comparison.study, chosen.tag))
     if chosen.among:
-        found, value = _item_set(chosen)
-        items = found.items(comparison.study, value) if found else None
+        item_set, value = _item_set(chosen)
+        items = item_set.items(comparison.study, value) if item_set else None
         rows = rows.none() if items is None else rows.filter(item__in=items)
     return rows
 
 
 def among_words(study: Study, chosen: Selection) -> str:
     """What the items of a chosen set have in common; empty if there is no such set."""
-    found, value = _item_set(chosen)
-    return found.label(study, value) if found else ""
+    item_set, value = _item_set(chosen)
+    return item_set.label(study, value) if item_set else ""
 
 
 def _item_set(chosen: Selection) -> tuple[ItemSet | None, str]:
     name, _, value = chosen.among.partition(":")
-    return next((each for each in MORE if each.name == name), None), value
+    return next((item_set for item_set in MORE if item_set.name == name), None), value
 
 
 def page_of(
@@ -318,10 +322,10 @@ def page_of(
 ) -> tuple[list[ComparedItem], bool, bool]:
     """The rows after or before a key, and whether more precede and follow."""
     if before:
-        found = list(rows.filter(key__lt=before).order_by(F("key").desc())[: size + 1])
-        return found[:size][::-1], len(found) > size, True
-    found = list((rows.filter(key__gt=after) if after else rows)[: size + 1])
-    return found[:size], bool(after), len(found) > size
+        following = list(rows.filter(key__lt=before).order_by(F("key").desc())[: size + 1])
+        return following[:size][::-1], len(following) > size, True
+    following = list((rows.filter(key__gt=after) if after else rows)[: size + 1])
+    return following[:size], bool(after), len(following) > size
 
 
 def neighbours(
@@ -373,12 +377,12 @@ class Scatter:
     table: list[tuple[str, list[BandCell]]]
 
 
-def scatter_of(found: Iterable[CertaintyCell], chosen: Selection) -> Scatter:
+def scatter_of(certainty_cells: Iterable[CertaintyCell], chosen: Selection) -> Scatter:
     """Plot and table of the cells of a page's list."""
     items: Counter[tuple[int, int]] = Counter()
     wrong: Counter[tuple[int, int]] = Counter()
     without = 0
-    for cell in found:
+    for cell in certainty_cells:
         place = (cell.people_step, cell.judge_step)
         if min(place) < 0:
             without += cell.items
@@ -438,19 +442,19 @@ def _table(
     items: Counter[tuple[int, int]], wrong: Counter[tuple[int, int]], chosen: Selection
 ) -> list[tuple[str, list[BandCell]]]:
     """One row per band of the judge, highest first; one column per band of annotators."""
-    each = STEPS // len(BANDS)
+    width = STEPS // len(BANDS)
     total: Counter[tuple[int, int]] = Counter()
     total_wrong: Counter[tuple[int, int]] = Counter()
     for (people, judge), n in items.items():
-        total[people // each, judge // each] += n
-        total_wrong[people // each, judge // each] += wrong[people, judge]
+        total[people // width, judge // width] += n
+        total_wrong[people // width, judge // width] += wrong[people, judge]
     rows = []
     for at, judged in reversed(list(enumerate(BANDS))):
         cells = []
-        for n, given in enumerate(BANDS):
+        for n, band in enumerate(BANDS):
             ranges = {
-                "people_from": given.low,
-                "people_to": given.high,
+                "people_from": band.low,
+                "people_to": band.high,
                 "judge_from": judged.low,
                 "judge_to": judged.high,
             }

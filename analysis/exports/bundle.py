@@ -110,18 +110,18 @@ def write_report(report: Report | None, folder: Path, redacted: Redacted) -> boo
     shutil.rmtree(folder, ignore_errors=True)
     if report is None or report.result is None or report.finished_at is None:
         return False
-    shown, failed = redacted(without_people(report.result)), list[str]()
-    tables, figures = all_tables(shown, failed), all_figures(shown, failed)
+    public, failed = redacted(without_people(report.result)), list[str]()
+    tables, figures = all_tables(public, failed), all_figures(public, failed)
     date = report.finished_at.date()
     try:
-        page = render_html(shown, date=date, tables=tables, figures=figures, failed=failed)
+        page = render_html(public, date=date, tables=tables, figures=figures, failed=failed)
     except KeyError:
         return False
-    if failed and "failed_parts" not in shown:
+    if failed and "failed_parts" not in public:
         return False
     folder.mkdir(parents=True)
     write_text(folder / "report.html", page)
-    write_text(folder / "report.json", report_as_json(shown))
+    write_text(folder / "report.json", report_as_json(public))
     write_tables(list(tables.values()), folder / "tables")
     write_figures(list(figures.values()), folder / "figures")
     return True
@@ -257,8 +257,8 @@ def _write_prompts(study: Study, folder: Path) -> None:
 
 def describe(folder: Path, contents: BundleContents) -> None:
     """Write the files in which extras describe a bundle."""
-    for each in DESCRIPTIONS:
-        for name, text in each.texts(contents, folder).items():
+    for description in DESCRIPTIONS:
+        for name, text in description.texts(contents, folder).items():
             write_text(folder / name, text)
 
 

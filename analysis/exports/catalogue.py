@@ -204,7 +204,7 @@ DESCRIPTIONS: Kind[BundleDescription] = Kind("files", "descriptions")
 
 
 def added_folder(what: str) -> ExportFolder | None:
-    return next((each for each in MORE_FOLDERS if each.name == what), None)
+    return next((folder for folder in MORE_FOLDERS if folder.name == what), None)
 
 
 def is_blind(what: str) -> bool:
@@ -218,9 +218,9 @@ def is_folder(what: str) -> bool:
 
 def formats_of() -> dict[str, tuple[str, ...]]:
     """The available exports with their formats, the default first."""
-    general = [each.name for each in MORE_FORMATS if each.is_general]
+    general = [export.name for export in MORE_FORMATS if export.is_general]
     own = dict.fromkeys(LABELS, PLAIN) | {
-        each.name: each.formats for each in (*MORE, *MORE_FOLDERS)
+        export.name: export.formats for export in (*MORE, *MORE_FOLDERS)
     }
     return {
         what: (*formats, *general) if "csv" in formats else formats for what, formats in own.items()
@@ -244,12 +244,12 @@ def _table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
             shape = columns.ITEMS if open_source else columns.WITHHELD_ITEMS
             return ExportTableFile(what, shape, lambda: item_rows(study), item_cells)
         case "annotations":
-            shown = {"free_text": disclosure.free_text, "times": disclosure.times}
+            disclosed = {"free_text": disclosure.free_text, "times": disclosure.times}
             return ExportTableFile(
                 what,
                 columns.ANNOTATIONS,
-                lambda: annotation_table(study, **shown),
-                csv_lines=lambda: annotation_lines(study, **shown),
+                lambda: annotation_table(study, **disclosed),
+                csv_lines=lambda: annotation_lines(study, **disclosed),
             )
         case "judgments":
             return ExportTableFile(what, columns.JUDGMENTS, lambda: judgment_table(study))

@@ -102,12 +102,16 @@ def clear_stale(*, study_id: int, user: User, rebuild: bool) -> int:
     number of files.
     """
     study = lock_study(study_id)
-    found = [each for each in stale_exports(study) if not each.names_people or _owns(user, study)]
-    for export in found:
+    stale = [
+        candidate
+        for candidate in stale_exports(study)
+        if not candidate.names_people or _owns(user, study)
+    ]
+    for export in stale:
         delete_export(export_id=export.pk, user=user)
         if rebuild:
             _ask_same(export, user)
-    return len(found)
+    return len(stale)
 
 
 def _owns(user: User, study: Study) -> bool:
@@ -260,13 +264,13 @@ def stale_exports(study: Study) -> list[Export]:
     """Exports with a file that includes somebody who withdrew or was excluded since."""
     changes = changes_of_people(study)
     done = study.exports.filter(state=Export.State.DONE)
-    return [each for each in done if Since.of(each, changes).words]
+    return [export for export in done if Since.of(export, changes).words]
 
 
 def stale_elsewhere(study: Study) -> list[str]:
     """Sentences on where copies with such people are, outside the program's storage."""
     changes = changes_of_people(study)
-    found = []
+    stale = []
     for entry in study.log.filter(event__in=("exported", "published as a draft")).order_by("pk"):
         detail, day = entry.detail, f"{entry.created_at:%Y-%m-%d}"
         since = Since.after(entry.created_at, changes).words
@@ -279,8 +283,8 @@ def stale_elsewhere(study: Study) -> list[str]:
             )
         else:
             place = f"the draft of {day} at {detail.get('address', 'an archive')}"
-        found.append(f"{place}. {since}")
-    return found
+        stale.append(f"{place}. {since}")
+    return stale
 
 
 def name_of(export: Export) -> str:

@@ -78,8 +78,8 @@ def in_cells_of_k(
     ({'sex': 'f', 'age': '20'}, {})
     """
     published = {
-        name: tuple((key, given[key]) for key in keys if key in given)
-        for name, given in people.items()
+        name: tuple((key, answers[key]) for key in keys if key in answers)
+        for name, answers in people.items()
     }
     while True:
         counts = Counter(published.values())
@@ -114,8 +114,8 @@ def annotation_table(
     Withdrawn answers are never exported. Reasons for exclusions are exported only with `free_text`,
     times and durations only with `times`.
     """
-    rows, shown = answer_rows(study), feature_keys(study)
-    return _exported(study, rows, shown, free_text=free_text, times=times)
+    rows, features = answer_rows(study), feature_keys(study)
+    return _exported(study, rows, features, free_text=free_text, times=times)
 
 
 def annotation_page(
@@ -124,17 +124,17 @@ def annotation_page(
     """Some rows of `annotation_table`, each with the `after` value for the rows that follow."""
     rows = answer_page(study, after=None if after is None else after[:2], most=most)
     people = [row["rater_id"] for row in rows]
-    shown = feature_keys(study, {row["persona"] for row in rows})
+    features = feature_keys(study, {row["persona"] for row in rows})
     begun = None if after is None else (after[0], after[2])
-    page = list(_exported(study, rows, shown, begun=begun))
-    found = zip(page, people, strict=True)
-    return page, [(row["item_id"], person, row["slot"]) for row, person in found]
+    page = list(_exported(study, rows, features, begun=begun))
+    rows_of_people = zip(page, people, strict=True)
+    return page, [(row["item_id"], person, row["slot"]) for row, person in rows_of_people]
 
 
 def _exported(
     study: Study,
     rows: Iterable[dict[str, Any]],
-    shown: Mapping[int, list[str]],
+    features: Mapping[int, list[str]],
     *,
     free_text: bool = False,
     times: bool = True,
@@ -155,7 +155,7 @@ def _exported(
         row["answer_id"] = f"{rater}:{key}"
         row["rater_id"] = rater
         row["slot"] = slot
-        row["persona_features_shown"] = shown[row.pop("persona")]
+        row["persona_features_shown"] = features[row.pop("persona")]
         row["parse_status"] = "ok"
         row["checks_passed"] = not row.pop("failed_attention")
         if not free_text:
@@ -196,7 +196,7 @@ def annotator_table(
     """
     hidden = dict.fromkeys(() if times else _TIMES)
     people, keys = demographics(study, with_withdrawn=identified)
-    published = in_cells_of_k({pseudonym: given for _, pseudonym, given in people}, keys)
+    published = in_cells_of_k({pseudonym: answers for _, pseudonym, answers in people}, keys)
     by_name = sorted((exported_id(study.export_key, pseudonym), pk) for pk, pseudonym, _ in people)
     order = [pk for name, pk in by_name if name > after][:most]
     for row in annotator_rows(study, identified=identified, order=order):

@@ -55,7 +55,7 @@ class TableBatch:
             cells = (row.values() for row in self.rows)
         else:
             names = [column.name for column in self.table.columns]
-            cells = ([found.get(name) for name in names] for found in map(flat, self.rows))
+            cells = ([flat_row.get(name) for name in names] for flat_row in map(flat, self.rows))
         columns = zip(*cells, strict=True)
         return [
             tuple(_json_texts(values)) if column.kind == "json" else values
@@ -92,7 +92,9 @@ MORE_FORMATS: Kind[ExportFormat] = Kind("exports", "formats")
 
 def added_format(name: str) -> ExportFormat | None:
     """The format of an extra; None if no extra has one of this name."""
-    return next((each for each in MORE_FORMATS if each.name == name), None)
+    return next(
+        (export_format for export_format in MORE_FORMATS if export_format.name == name), None
+    )
 
 
 def suffix_of(format: str) -> str:

@@ -88,7 +88,9 @@ class ViewForm(forms.Form):
         self.study = study
         self.initial.setdefault("ties", "exclude")
         runs = [*run_names_in(study).items()]
-        answers = [(f"{key}: {each}", f"{key}: {each}") for key, each in demographic_answers(study)]
+        answers = [
+            (f"{key}: {answer}", f"{key}: {answer}") for key, answer in demographic_answers(study)
+        ]
         for name, choices in (("without_runs", runs), ("people", answers)):
             if choices:
                 cast(forms.MultipleChoiceField, self.fields[name]).choices = choices
@@ -96,22 +98,22 @@ class ViewForm(forms.Form):
                 del self.fields[name]
 
     def clean(self) -> dict[str, Any]:
-        found = super().clean() or {}
+        cleaned = super().clean() or {}
         content = {
-            name: found.get(name) or "" for name in ("name", "as_of", "ties") if found.get(name)
+            name: cleaned.get(name) or "" for name in ("name", "as_of", "ties") if cleaned.get(name)
         } | {
-            name: _lines(found[name])
+            name: _lines(cleaned[name])
             for name in ("without_items", "without_people", "topics")
-            if found.get(name)
+            if cleaned.get(name)
         }
-        if found.get("without_runs"):
-            content["without_runs"] = found["without_runs"]
+        if cleaned.get("without_runs"):
+            content["without_runs"] = cleaned["without_runs"]
         for name in ("people", "personas"):
-            if lines := found.get(name):
+            if lines := cleaned.get(name):
                 content[name] = self._pairs(name, lines if name == "people" else _lines(lines))
-        if found.get("threshold"):
-            content["threshold"] = found["threshold"]
-        content |= {name: True for name in _SWITCHES if found.get(name)}
+        if cleaned.get("threshold"):
+            content["threshold"] = cleaned["threshold"]
+        content |= {name: True for name in _SWITCHES if cleaned.get(name)}
         if not self.errors:
             try:
                 self.view = read_view(self.study, content)
@@ -119,7 +121,7 @@ class ViewForm(forms.Form):
                 raise forms.ValidationError(str(error)) from None
             if self.view.is_empty:
                 raise forms.ValidationError("Change something: this is the study’s own report.")
-        return found
+        return cleaned
 
     def _pairs(self, name: str, lines: list[str]) -> dict[str, str]:
         pairs: dict[str, str] = {}
@@ -139,17 +141,17 @@ def _lines(text: str) -> list[str]:
 
 def query_of(view: Mapping[str, Any]) -> str:
     """The address parameters that fill the form with a stored view."""
-    found: dict[str, Any] = dict(view)
+    fields: dict[str, Any] = dict(view)
     for name in ("without_items", "without_people", "topics"):
-        if name in found:
-            found[name] = "\n".join(found[name])
+        if name in fields:
+            fields[name] = "\n".join(fields[name])
     for name in ("people", "personas"):
-        if name in found:
-            found[name] = [f"{key}: {value}" for key, value in found[name].items()]
-    if "personas" in found:
-        found["personas"] = "\n".join(found["personas"])
-    found |= {name: "on" for name in _SWITCHES if found.get(name)}
-    return urlencode(found, doseq=True)
+        if name in fields:
+            fields[name] = [f"{key}: {value}" for key, value in fields[name].items()]
+    if "personas" in fields:
+        fields["personas"] = "\n".join(fields["personas"])
+    fields |= {name: "on" for name in _SWITCHES if fields.get(name)}
+    return urlencode(fields, doseq=True)
 
 
 @require_http_methods(["GET", "POST"])
@@ -162,10 +164,10 @@ def another_view(request: HttpRequest, slug: str) -> HttpResponse:
     sending = request.method == "POST"
     role = Membership.Role.EDITOR if sending else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)
-    given: QueryDict = request.POST if sending else request.GET
-    form = ViewForm(given if sending else given or None, study=study)
+    sent: QueryDict = request.POST if sending else request.GET
+    form = ViewForm(sent if sending else sent or None, study=study)
     good = form.is_bound and form.is_valid()
-    if good and not sending and "file" in given:
+    if good and not sending and "file" in sent:
         return JsonResponse(
             written_view(study, form.view),
             headers={"Content-Disposition": f'attachment; filename="{slug}-view.json"'},

@@ -118,9 +118,9 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
     if request.GET.get("format") == "csv":
         header = (*_CSV_HEADER, *(_CSV_NOTES if notes else ()))
         return csv_response(f"{study.slug}-disagreements", header, _csv_rows(rows, notes))
-    found = cells(comparison, chosen)
-    counted = sizes(found)
-    total = count_of(comparison, found, chosen)
+    certainty_cells = cells(comparison, chosen)
+    counted = sizes(certainty_cells)
+    total = count_of(comparison, certainty_cells, chosen)
     page, has_before, has_after = page_of(
         rows if total else rows.none(),
         after=request.GET.get("after", ""),
@@ -135,7 +135,7 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
         "address": _address(request, study, chosen),
         "place": _place(chosen),
         "listings": _listings(counted, chosen, has_judge=run is not None),
-        "scatter": scatter_of(listed(found, chosen), chosen),
+        "scatter": scatter_of(listed(certainty_cells, chosen), chosen),
         "total": total,
         "lines": _lines(page, run.pk if run else None, notes),
         "has_before": has_before,
@@ -283,42 +283,42 @@ def item_page(
 
 
 def _item_context(request: HttpRequest, study: Study, key: str) -> dict[str, Any]:
-    found = get_item(study, key)
-    answers = Paginator(answers_to(found), _ANSWERS_PER_PAGE).get_page(
+    item = get_item(study, key)
+    answers = Paginator(answers_to(item), _ANSWERS_PER_PAGE).get_page(
         request.GET.get("answers_page")
     )
-    runs = runs_on(found)
-    shown = Paginator(runs, _RUNS_PER_PAGE).get_page(request.GET.get("judges_page"))
-    majority = majority_on(found)
-    setting, prompt = prompt_to_a_judge(found)
+    runs = runs_on(item)
+    runs_page = Paginator(runs, _RUNS_PER_PAGE).get_page(request.GET.get("judges_page"))
+    majority = majority_on(item)
+    setting, prompt = prompt_to_a_judge(item)
     return {
         "study": study,
-        "item": found,
-        "responses": _responses(found, majority, runs),
+        "item": item,
+        "responses": _responses(item, majority, runs),
         "answers_page": answers,
-        "answers": as_given(found, answers),
-        "shown_with": shown_with(found),
+        "answers": as_given(item, answers),
+        "shown_with": shown_with(item),
         "majority": majority,
         "runs": runs,
-        "runs_page": shown,
-        "readings": with_readings(found, list(shown)),
+        "runs_page": runs_page,
+        "readings": with_readings(item, list(runs_page)),
         "setting": setting,
         "prompt": prompt,
-        "parts": [(part.template, part.context(found)) for part in ITEM_PARTS.of(study)],
+        "parts": [(part.template, part.context(item)) for part in ITEM_PARTS.of(study)],
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
-        "walk": _walk(study, found.key, request.GET),
+        "walk": _walk(study, item.key, request.GET),
     }
 
 
-def _responses(found: Any, majority: Any, runs: Any) -> list[dict[str, Any]]:
+def _responses(item: Any, majority: Any, runs: Any) -> list[dict[str, Any]]:
     """Both responses, each with who chose it."""
     responses = []
     for name, side in (("response 1", "r1"), ("response 2", "r2")):
         responses.append(
             {
                 "name": name.capitalize(),
-                "content": found.response(side),
-                "is_own": found.first_person == side,
+                "content": item.response(side),
+                "is_own": item.first_person == side,
                 "annotators": (majority.votes or {}).get(name, 0),
                 "judges": sum(one.verdict.answer == name for one in runs),
             }

@@ -262,8 +262,10 @@ def _time(row: AnswerRow, value: Any) -> dt.datetime | None:
         return None
     moment = None
     with suppress(ValueError, OverflowError):  # of a date that no clock can hold
-        if isinstance(value, str) and (found := parse_datetime(value)):
-            moment = (found if found.tzinfo else found.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+        if isinstance(value, str) and (written := parse_datetime(value)):
+            moment = (written if written.tzinfo else written.replace(tzinfo=dt.UTC)).astimezone(
+                dt.UTC
+            )
     if moment is None or not _FIRST <= moment.year <= _LAST:
         row.fault(
             "answered_at",

@@ -138,10 +138,10 @@ def prepare(*, study_id: int, lines: Sequence[BonusLine], user: User | None = No
         raise NotAllowed(
             "An earlier payment is not confirmed yet. Wait for its confirmation, then try again."
         )
-    found = ProlificSubmission.objects.filter(
+    of_lines = ProlificSubmission.objects.filter(
         prolific_study__study=study, pk__in=[line.submission_id for line in lines]
     ).select_related("prolific_study")
-    submissions = {submission.pk: submission for submission in found}
+    submissions = {submission.pk: submission for submission in of_lines}
     if len(submissions) != len(lines):
         raise NotAllowed(
             "Some submissions are not part of this study, or were selected twice. Select them "
@@ -176,10 +176,10 @@ def with_work_bonus(submissions: Iterable[ProlificSubmission]) -> QuerySet[Proli
 
 def _of_same_people(submissions: Iterable[ProlificSubmission]) -> QuerySet[ProlificSubmission]:
     """These submissions, and the others of the same annotators."""
-    found = list(submissions)
-    people = [submission.annotator_id for submission in found if submission.annotator_id]
+    listed = list(submissions)
+    people = [submission.annotator_id for submission in listed if submission.annotator_id]
     return ProlificSubmission.objects.filter(
-        Q(pk__in=[submission.pk for submission in found]) | Q(annotator__in=people)
+        Q(pk__in=[submission.pk for submission in listed]) | Q(annotator__in=people)
     )
 
 

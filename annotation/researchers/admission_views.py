@@ -282,17 +282,17 @@ def _save_sum(request: HttpRequest, study: Study, now: SeatCapacity) -> str:
     Annotators follow from the other numbers. A new number of annotators changes the items instead,
     and quota groups follow both.
     """
-    items, per_item, each, people = (_number(request, name, 1) for name in SUM)
+    items, per_item, answers_per_item, people = (_number(request, name, 1) for name in SUM)
     most = Item.objects.filter(study=study).count()
-    if people != now.people and (items, per_item, each) == _numbers(study, now):
-        items = people * each // per_item
+    if people != now.people and (items, per_item, answers_per_item) == _numbers(study, now):
+        items = people * answers_per_item // per_item
     if not 1 <= items <= most:
         raise PlacesError(
             f"These numbers need {items:,} items, and the study has {most:,}. Change the answers "
             "per item, or the items per annotator"
         )
     study.human_sample = None if items == most else items
-    study.annotations_per_item, study.items_per_annotator = per_item, each
+    study.annotations_per_item, study.items_per_annotator = per_item, answers_per_item
     save_settings(
         study,
         changed=["human_sample", "annotations_per_item", "items_per_annotator"],
@@ -304,7 +304,7 @@ def _save_sum(request: HttpRequest, study: Study, now: SeatCapacity) -> str:
     groups = f" The quota groups have {quota:,} places." if after.groups else ""
     return (
         f"{after.items:,} items × {per_item} answers = {after.seats:,} answers, from "
-        f"{after.people:,} annotators with {each} items each.{groups}"
+        f"{after.people:,} annotators with {answers_per_item} items each.{groups}"
     )
 
 

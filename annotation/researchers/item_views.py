@@ -42,7 +42,7 @@ def faulty_items(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect(f"{address}?{urlencode({'item': key})}")
     context = {
         "study": study,
-        "items": [describe(each) for each in taken_out(study)],
+        "items": [describe(taken) for taken in taken_out(study)],
         "found": describe(item) if item else None,
         "is_out": item is not None and item.split == Item.Split.LEFT_OUT,
         "fault": fault,

@@ -300,8 +300,8 @@ def _filled(
     texts = _typed(request, chosen)
     cells = list(texts)
     if action == "same":
-        each = read_target(request.POST.get("each", "").strip(), "Annotators in each group")
-        return dict.fromkeys(cells, str(each))
+        target = read_target(request.POST.get("each", "").strip(), "Annotators in each group")
+        return dict.fromkeys(cells, str(target))
     if action not in ("even", "shares"):
         return texts
     typed = request.POST.get("total", "").strip()

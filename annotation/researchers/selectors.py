@@ -320,7 +320,7 @@ def describe(study: Study, annotators: Iterable[Annotator]) -> list[PersonRow]:
 
 
 def _answers_of(people: list[Annotator]) -> Mapping[int, _AnswersOf]:
-    found: defaultdict[int, _AnswersOf] = defaultdict(_AnswersOf)
+    by_annotator: defaultdict[int, _AnswersOf] = defaultdict(_AnswersOf)
     listed = Annotator.objects.filter(pk__in=[annotator.pk for annotator in people])
     rows = Annotation.objects.filter(
         assignment__annotator__in=listed, assignment__item__split=Item.Split.MAIN
@@ -333,7 +333,7 @@ def _answers_of(people: list[Annotator]) -> Mapping[int, _AnswersOf]:
         "elapsed_ms",
     )
     for annotator_id, shown_first, choice, certainty, active_ms, elapsed_ms in rows:
-        answers = found[annotator_id]
+        answers = by_annotator[annotator_id]
         answers.count += 1
         milliseconds = elapsed_ms if active_ms is None else active_ms
         if milliseconds is not None:
@@ -342,16 +342,16 @@ def _answers_of(people: list[Annotator]) -> Mapping[int, _AnswersOf]:
             answers.is_a.append(choice == shown_first)
         if certainty is not None:
             answers.certainties.append(certainty)
-    return found
+    return by_annotator
 
 
 def _person(
     annotator: Annotator, answers: _AnswersOf, items: int, questions: list[DemographicQuestion]
 ) -> PersonRow:
-    found = annotator.quota_group
+    quota_group = annotator.quota_group
     group = ""
-    if found is not None:
-        group = "Everyone else" if found.is_everyone_else else _name(found, questions)
+    if quota_group is not None:
+        group = "Everyone else" if quota_group.is_everyone_else else _name(quota_group, questions)
     return PersonRow(
         pk=annotator.pk,
         pseudonym=annotator.pseudonym,

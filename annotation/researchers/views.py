@@ -86,12 +86,14 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
         return _csv(study, describe(study, people_listed), quality_of(study))
     annotators = LongList(people_listed, _PER_PAGE, name="annotators", key=(study.pk, chosen, flag))
     page = annotators.get_page(request.GET.get("page"))
-    shown = list(page.object_list)
-    quality = quality_of(study, [annotator.pk for annotator in shown])
+    on_page = list(page.object_list)
+    quality = quality_of(study, [annotator.pk for annotator in on_page])
     context = {
         "study": study,
         "page": page,
-        "people": [(person, quality.get(person.pk, NOTHING)) for person in describe(study, shown)],
+        "people": [
+            (person, quality.get(person.pk, NOTHING)) for person in describe(study, on_page)
+        ],
         "flag": flag,
         "flags": [(ANY_FLAG, "Any"), *RULES.items()],
         "sort": sort,

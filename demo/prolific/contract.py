@@ -43,11 +43,11 @@ class Call:
         """Raise `Refusal` with every error by name."""
         if not isinstance(body, dict):
             raise Refusal(400, "Expected an object.")
-        given: dict[str, Any] = {**query, **body}
+        values: dict[str, Any] = {**query, **body}
         needed = [*self.row.get("required", ()), *self.row.get("required_too", ())]
-        problems = {name: REQUIRED for name in needed if given.get(name) in (None, "")}
+        problems = {name: REQUIRED for name in needed if values.get(name) in (None, "")}
         for group in self.row.get("either", ()):
-            if not any(given.get(name) for name in group):
+            if not any(values.get(name) for name in group):
                 problems[group[0]] = f"One of {' or '.join(group)} must be given."
         for part, sent, read in (("query", query, _of_query), ("body", body, fault_of)):
             known = self.row.get(part, {})

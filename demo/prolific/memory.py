@@ -87,12 +87,12 @@ class Memory:
     def hook_secret(self, secret: str) -> None:
         self.hook_secrets[self.workspaces[0]["id"]] = secret
 
-    def workspaces_of(self, path: str, given: Mapping[str, Any]) -> set[str]:
+    def workspaces_of(self, path: str, values: Mapping[str, Any]) -> set[str]:
         """The workspaces that a request is about: those of the ids in its path and its values."""
-        found = {row["id"] for row in self.workspaces}
+        workspaces = {row["id"] for row in self.workspaces}
         projects, hooks, groups = self.projects, self.hook_workspaces, self.group_workspaces
-        named = {*path.split("/"), *(v for v in given.values() if isinstance(v, str))}
-        named |= {*given.get("submission_ids", ())}
+        named = {*path.split("/"), *(v for v in values.values() if isinstance(v, str))}
+        named |= {*values.get("submission_ids", ())}
         named |= {self.submissions[one].study for one in named & self.submissions.keys()}
         named |= {bulk["study"] for one, bulk in self.bonuses.items() if one in named}
         named |= {
@@ -103,15 +103,15 @@ class Memory:
         named |= {projects[one]["workspace"] for one in named & projects.keys()}
         named |= {hooks[one] for one in named & hooks.keys()}
         named |= {groups[one] for one in named & groups.keys()}
-        return named & found
+        return named & workspaces
 
-    def check_workspace(self, given: Mapping[str, Any]) -> None:
+    def check_workspace(self, values: Mapping[str, Any]) -> None:
         """Refuse a workspace or project that the token cannot access."""
         known = {row["id"] for row in self.workspaces}
-        if given.get("workspace_id") and given["workspace_id"] not in known:
+        if values.get("workspace_id") and values["workspace_id"] not in known:
             raise Refusal(400, {"workspace_id": ["You have no access to this workspace."]})
         for name in ("project", "project_id"):
-            if given.get(name) and given[name] not in self.all_projects():
+            if values.get(name) and values[name] not in self.all_projects():
                 raise Refusal(400, {name: ["You have no access to this project."]})
 
     def projects_of(self, workspace: str) -> list[dict[str, Any]]:
@@ -184,8 +184,8 @@ class Memory:
         self.projects, self.studies = state["projects"], state["studies"]
         for row in state["submissions"]:
             times = {name: row[name] and datetime.fromisoformat(row[name]) for name in _TIMES}
-            found = Submission(**row | times | {"stratum": tuple(row["stratum"])})
-            self.submissions[found.id] = found
+            submission = Submission(**row | times | {"stratum": tuple(row["stratum"])})
+            self.submissions[submission.id] = submission
         self.bonuses = state["bonuses"]
         self.groups = {group: set(people) for group, people in state["groups"].items()}
         self.group_names = state["group_names"]

@@ -82,8 +82,8 @@ def _distribution(platform: Platform, query: Query) -> RoutedReply:
         if "allow-distribution" not in known.get(name, {}).get("tags", ()):
             raise Refusal(400, {"distribution_filters": [f"{name} is not supported."]})
     people = platform.world.behaviour.people // 100
-    shown = {name: dict.fromkeys(known[name]["choices"], people) for name in asked}
-    return RoutedReply.of({"distribution": shown})
+    distribution = {name: dict.fromkeys(known[name]["choices"], people) for name in asked}
+    return RoutedReply.of({"distribution": distribution})
 
 
 @route("GET", "filter-sets/")
@@ -139,12 +139,12 @@ def _project_studies(platform: Platform, query: Query) -> RoutedReply:
 
 def _studies_of(platform: Platform, query: Query, project: str) -> RoutedReply:
     world = platform.world
-    found = [
+    study_ids = [
         one
         for one, row in world.studies.items()
         if project in ("", row["project"]) and world.workspaces_of(one, {}) <= query.workspaces
     ]
-    rows = [world.show_study(study_id) for study_id in found]
+    rows = [world.show_study(study_id) for study_id in study_ids]
     return page_of(query, rows, past_the_end=world.behaviour.past_the_end)
 
 
@@ -185,9 +185,9 @@ def _test_participant(platform: Platform, query: Query) -> RoutedReply:
 
 @route("POST", "studies/<id>/test-study")
 def _test_study(platform: Platform, query: Query) -> RoutedReply:
-    made = platform.world.test_study(query.ids[0])
+    study_id = platform.world.test_study(query.ids[0])
     return RoutedReply.of(
-        {"study_id": made, "study_url": f"https://app.prolific.com/studies/{made}"}
+        {"study_id": study_id, "study_url": f"https://app.prolific.com/studies/{study_id}"}
     )
 
 
@@ -276,12 +276,12 @@ def _submissions(platform: Platform, query: Query) -> RoutedReply:
     world.settle_approvals()
     wanted = query.params.get("study")
     own = world.study(wanted)["id"] if wanted else None
-    found = [
+    submissions = [
         s for s in world.submissions.values() if (own is None or s.study == own) and not s.visits
     ]
     if world.behaviour.child_studies and own == wanted:
-        found = []  # a quota study's participants belong to its child
-    rows = [world.list_row(s) for s in found]
+        submissions = []  # a quota study's participants belong to its child
+    rows = [world.list_row(s) for s in submissions]
     return page_of(query, rows, past_the_end=world.behaviour.past_the_end)
 
 
@@ -352,8 +352,8 @@ def _unread(platform: Platform, query: Query) -> RoutedReply:
 
 def _shown(message: dict[str, Any]) -> dict[str, Any]:
     hidden = {"to", "study_id"}
-    shown = {name: value for name, value in message.items() if name not in hidden}
-    return {**shown, "data": {"study_id": message["study_id"]}}
+    public = {name: value for name, value in message.items() if name not in hidden}
+    return {**public, "data": {"study_id": message["study_id"]}}
 
 
 @route("POST", "messages/")

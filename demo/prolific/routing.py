@@ -70,8 +70,8 @@ def route(method: str, pattern: str) -> Callable[[Route], Route]:
 def answer(platform: Platform, query: Query, path: str) -> RoutedReply:
     """The answer of the route for this path. Raises `Refusal`."""
     for method, pattern, expression, function in _ROUTES:
-        if method == query.method and (found := expression.match(path)):
-            asked = replace(query, path=path, ids=found.groups())
+        if method == query.method and (match := expression.match(path)):
+            asked = replace(query, path=path, ids=match.groups())
             if call := CONTRACT.get((method, pattern)):
                 strict = platform.world.behaviour.strict
                 call.check(query.params, query.body, is_strict=strict)

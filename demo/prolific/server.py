@@ -111,8 +111,8 @@ class SimulatedProlific(Platform):
 
     def _answer(self, query: Query, path: str) -> RoutedReply:
         try:
-            given = query.params | (query.body if isinstance(query.body, dict) else {})
-            if not self.world.workspaces_of(path, given) <= query.workspaces and (
+            values = query.params | (query.body if isinstance(query.body, dict) else {})
+            if not self.world.workspaces_of(path, values) <= query.workspaces and (
                 not path.startswith(("/simulate/", "/.well-known/"))
             ):
                 raise Refusal(404, "Not found.")

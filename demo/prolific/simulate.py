@@ -45,11 +45,11 @@ def _visit_page(platform: Platform) -> str:
     links = [
         f'<li><a href="?study={escape(s["id"])}">{escape(s["name"])}</a></li>' for s in studies
     ]
-    shown = f"<ul>{''.join(links)}</ul>" if links else "<p>No study is published here yet.</p>"
+    listing = f"<ul>{''.join(links)}</ul>" if links else "<p>No study is published here yet.</p>"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Simulated Prolific'
         "</title></head><body><h1>Simulated Prolific</h1><p>Each link starts a new annotator.</p>"
-        f"{shown}</body></html>"
+        f"{listing}</body></html>"
     )
 
 

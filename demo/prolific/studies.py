@@ -96,17 +96,17 @@ class Studies(Memory):
     def show_study(self, study_id: str) -> dict[str, Any]:
         """The study as Prolific shows it, after its asynchronous actions."""
         study = self.study(study_id)
-        shown = {name: value for name, value in study.items() if name not in _HIDDEN}
+        fields = {name: value for name, value in study.items() if name not in _HIDDEN}
         if study["status"] == "PUBLISHING":
             self.set_status(study, "ACTIVE")
         if study["status"] == "SCHEDULED" and study["publish_at"] <= stamp(datetime.now(UTC)):
             self._publish(study)
-        shown["status"], shown["published_at"] = study["status"], study["published_at"]
+        fields["status"], fields["published_at"] = study["status"], study["published_at"]
         people = [s for s in self.submissions.values() if s.study == study["id"]]
-        shown["places_taken"] = sum(s.status in HOLDING for s in people)
-        shown["number_of_submissions"] = len(people)
-        shown["total_cost"] = self.total_cost(study["reward"], study["total_available_places"])
-        return shown
+        fields["places_taken"] = sum(s.status in HOLDING for s in people)
+        fields["number_of_submissions"] = len(people)
+        fields["total_cost"] = self.total_cost(study["reward"], study["total_available_places"])
+        return fields
 
     def total_cost(self, reward: int, places: int) -> int:
         rewards = reward * places
@@ -224,11 +224,11 @@ def _is_outside(part: dict[str, Any], selected: dict[str, Any]) -> bool:
 
 def leaves(filters: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every filter, also those inside of groups."""
-    found = []
+    single = []
     for chosen in filters:
         inner = chosen.get("selected_filters")
-        found += [chosen] if inner is None else leaves(inner)
-    return found
+        single += [chosen] if inner is None else leaves(inner)
+    return single
 
 
 def _check_codes(body: dict[str, Any], *, has_screen_outs: bool) -> None:

@@ -122,7 +122,7 @@ class ProlificWorld(Studies):
         }
         url = re.sub(
             r"\{\{%(\w+)%\}\}",
-            lambda found: quote(values[found[1]]),
+            lambda match: quote(values[match[1]]),
             study["external_study_url"],
         )
         if not study.get("is_external_study_url_secure"):
@@ -148,10 +148,10 @@ class ProlificWorld(Studies):
         taken = Counter(s.stratum for s in self.people(study) if s.status in HOLDING - {"REJECTED"})
         if sum(taken.values()) >= study["total_available_places"]:
             raise Refusal(409, "No place is open.")
-        found = [indices for indices, places in self._strata(study) if taken[indices] < places]
-        if not found:
+        free = [indices for indices, places in self._strata(study) if taken[indices] < places]
+        if not free:
             raise Refusal(409, "No place is open in any group.")
-        return self.random.choice(found)
+        return self.random.choice(free)
 
     def _labels(self, study: dict[str, Any], submission: Submission) -> dict[str, str]:
         """The data about a participant: from the study's filters and their statements."""

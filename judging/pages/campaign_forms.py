@@ -52,8 +52,8 @@ class CostedForm(forms.Form):
         self.add_error(field if field in self.fields else None, error.worded(self._label))
 
     def _label(self, field: str) -> str:
-        shown = self.fields.get(PLAN_KEYS.get(field, field))
-        return f"“{shown.label}”" if shown else field.replace("_", " ")
+        form_field = self.fields.get(PLAN_KEYS.get(field, field))
+        return f"“{form_field.label}”" if form_field else field.replace("_", " ")
 
 
 OWN_WORDS = "-"  # no wording can have this name and a version
@@ -83,12 +83,12 @@ def wordings_of(study: Study) -> list[tuple[str, str]]:
 def settings_for(study: Study) -> list[tuple[str, str]]:
     """The protocols with which a study can be judged."""
     return [
-        (each.name, each.description)
-        for each in registry.PROTOCOLS.of(study)
-        if not each.needs_others
-        and (study.criteria or not each.needs_criteria)
-        and asks_something(each, study)
-        and each.is_for(study)
+        (protocol.name, protocol.description)
+        for protocol in registry.PROTOCOLS.of(study)
+        if not protocol.needs_others
+        and (study.criteria or not protocol.needs_criteria)
+        and asks_something(protocol, study)
+        and protocol.is_for(study)
     ]
 
 
@@ -337,8 +337,8 @@ class CampaignForm(CostedForm):
             family = registry.protocol(choice.data["value"]).family
             families.setdefault(family, []).append(choice)
         return [
-            SettingFamily(title, found, any(choice.data["selected"] for choice in found))
-            for title, found in families.items()
+            SettingFamily(title, choices, any(choice.data["selected"] for choice in choices))
+            for title, choices in families.items()
         ]
 
     @property

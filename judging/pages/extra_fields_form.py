@@ -85,10 +85,10 @@ class ExtraFieldsForm(forms.Form):
 
     @property
     def extra_options(self) -> dict[str, Any]:
-        given = {name: self.cleaned_data.get(name) for name in EXTRA_FIELDS}
-        return {name: value for name, value in given.items() if value} | (
+        fields = {name: self.cleaned_data.get(name) for name in EXTRA_FIELDS}
+        return {name: value for name, value in fields.items() if value} | (
             {SECRET_HEADERS: sorted(map(str.lower, secret))}
-            if (secret := given[SECRET_HEADERS])
+            if (secret := fields[SECRET_HEADERS])
             else {}
         )
 
@@ -110,7 +110,7 @@ def initial_extra_fields(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _lines(text: str) -> list[str]:
-    return [line for each in text.split("\n") if (line := each.strip())]
+    return [line for part in text.split("\n") if (line := part.strip())]
 
 
 def _pairs(text: str, *, may_lack: bool = False) -> dict[str, str]:

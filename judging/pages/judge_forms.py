@@ -462,8 +462,8 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
                 self.add_error(name, f"Stored now: {value}.")
 
     def _label(self, field: str) -> str:
-        shown = self.fields.get(field)
-        return f"“{shown.label}”" if shown else field.replace("_", " ")
+        form_field = self.fields.get(field)
+        return f"“{form_field.label}”" if form_field else field.replace("_", " ")
 
 
 def _changed(data: Mapping[str, Any], **values: str) -> Mapping[str, Any]:

@@ -100,8 +100,8 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {}
     helped = None if own_form else fetched_models.take(request, study, user, form, form_class)
     if helped:
-        form, shown = helped
-        context |= shown
+        form, of_page = helped
+        context |= of_page
     elif form.is_valid() and (judge := _save(form, study, user, None)):
         if {"test", "enter"} & request.POST.keys() and judge.capabilities.needs_endpoint:
             messages.success(request, f"Judge “{judge.name}” is added.")

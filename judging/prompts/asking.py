@@ -63,21 +63,21 @@ def user_message(filled: str, item: Item) -> Message:
     facts = {medium["sha256"]: medium for medium in item.all_media}
     films = [sha for _, sha in places if is_film(facts[sha]["type"])]
     frames = keeper().frames(item.study_id, films) if films else {}
-    sent = [(place, each) for place, sha in places for each in frames.get(sha, [facts[sha]])]
-    files = keeper().named(item.study_id, {each["sha256"] for _, each in sent})
+    sent = [(place, file) for place, sha in places for file in frames.get(sha, [facts[sha]])]
+    files = keeper().named(item.study_id, {file["sha256"] for _, file in sent})
     return Message(
         "user",
         text,
         tuple(
             Attachment(
                 place,
-                each["sha256"],
-                each["type"],
-                _tokens(each),
-                partial(_read, files[each["sha256"]]),
-                size=each["size"],
+                file["sha256"],
+                file["type"],
+                _tokens(file),
+                partial(_read, files[file["sha256"]]),
+                size=file["size"],
             )
-            for place, each in sent
+            for place, file in sent
         ),
     )
 

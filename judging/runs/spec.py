@@ -293,7 +293,7 @@ def _check_media(run: JudgeRun) -> None:
     if types and run.bias_probe:
         raise ConflictingValue("bias_probe", _MEDIA_PROBE)
     for kind in types:
-        takes, noun, shown = _MEDIA_NOUNS[kind.partition("/")[0]]
+        takes, noun, verb = _MEDIA_NOUNS[kind.partition("/")[0]]
         sent = judge.capabilities.media
         if (FRAME_TYPE if is_film(kind) else kind) not in sent:
             raise ConflictingValue(
@@ -305,7 +305,7 @@ def _check_media(run: JudgeRun) -> None:
             )
         if not getattr(judge, takes):
             raise ConflictingValue(
-                "judge", _MEDIA_NOT_TAKEN, noun=noun, shown=shown, judge=judge.name
+                "judge", _MEDIA_NOT_TAKEN, noun=noun, shown=verb, judge=judge.name
             )
 
 

@@ -210,8 +210,8 @@ def adopt_location() -> str:
 
 
 def _own() -> dict[str, str]:
-    location, shown = files_storage().location_id()
-    return {"location": location, "shown": shown}
+    location, words = files_storage().location_id()
+    return {"location": location, "shown": words}
 
 
 @dataclass(frozen=True)

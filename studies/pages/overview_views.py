@@ -69,14 +69,14 @@ class Setup:
 
 def setup(study: Study) -> Setup:
     """One task for each key; of several, the one that needs most work."""
-    found = setup_tasks.of(study)
+    all_tasks = setup_tasks.of(study)
     keys = [*TASKS]
-    for task in found:
+    for task in all_tasks:
         if task.key not in keys:
             keys.insert(keys.index(task.after) + 1, task.key)
     tasks = []
     for key in keys:
-        own = [task for task in found if task.key == key]
+        own = [task for task in all_tasks if task.key == key]
         if own:
             tasks.append(min(own, key=lambda task: _MOST_URGENT.index(task.state)))
     return Setup(tasks)

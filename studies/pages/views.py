@@ -42,9 +42,9 @@ class StudyListRow:
         return int(100 * self.study.answers / seats) if seats else None
 
 
-def study_rows(found: Iterable[Study]) -> list[StudyListRow]:
+def study_rows(listed: Iterable[Study]) -> list[StudyListRow]:
     """One row for each study of `list_studies`, in a fixed number of queries."""
-    studies: list[Any] = list(found)  # with the counts of `list_studies`
+    studies: list[Any] = list(listed)  # with the counts of `list_studies`
     answers = column_cells("answers", [study for study in studies if not study.seats])
     quota, judges = column_cells("quota", studies), column_cells("judges", studies)
     costs, updated = column_cells("cost", studies), column_cells("updated", studies)
@@ -172,7 +172,7 @@ def _columns(sort: str) -> list[dict[str, str]]:
     return columns
 
 
-def _list_csv(found: Any) -> HttpResponse:
+def _list_csv(studies: Any) -> HttpResponse:
     header = ["study", "title", "state", "items", "answers", "seats", "created_at"]
     rows = (
         [
@@ -184,6 +184,6 @@ def _list_csv(found: Any) -> HttpResponse:
             study.seats,
             study.created_at.isoformat(timespec="minutes"),
         ]
-        for study in found
+        for study in studies
     )
     return csv_response("studies", header, rows)

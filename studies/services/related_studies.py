@@ -43,9 +43,9 @@ def related_studies(study: Study) -> list[AssociatedStudy]:
 
 def related_to(study: Study, user: User | AnonymousUser) -> list[AssociatedStudy]:
     """The related studies that a user may see."""
-    found = related_studies(study)
-    mine = set(studies_for(user).values_list("pk", flat=True)) if found else ()
-    return [related for related in found if related.study.pk in mine]
+    related_to_it = related_studies(study)
+    mine = set(studies_for(user).values_list("pk", flat=True)) if related_to_it else ()
+    return [related for related in related_to_it if related.study.pk in mine]
 
 
 def all_related(study: Study) -> set[int]:

@@ -32,9 +32,9 @@ def lock_study(study_id: int) -> Study:
     return Study.objects.select_for_update(no_key=True).get(pk=study_id)
 
 
-def seen_of(*shown: Any) -> str:
+def seen_of(*values: Any) -> str:
     """A short hash of what a form shows, sent back as `seen`."""
-    return digest([*shown])[:16]
+    return digest([*values])[:16]
 
 
 def check_seen(study: Study, seen: str | None, now: str, *, what: str) -> None:

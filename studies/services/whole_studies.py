@@ -231,7 +231,7 @@ def delete_rows(study: Study) -> None:
     delete_with_all_that_refers(Study, pk=study.pk)
 
 
-def delete_with_all_that_refers(model: type[Model], **found: object) -> None:
+def delete_with_all_that_refers(model: type[Model], **filters: object) -> None:
     """Delete the rows of `model` that are `found`, after all rows that refer to them.
 
     One statement for each path from a table to them, without loading rows. References between rows
@@ -242,9 +242,9 @@ def delete_with_all_that_refers(model: type[Model], **found: object) -> None:
             continue
         through = relation.field.name
         delete_with_all_that_refers(
-            relation.related_model, **{f"{through}__{way}": value for way, value in found.items()}
+            relation.related_model, **{f"{through}__{way}": value for way, value in filters.items()}
         )
-    delete_alone(model._base_manager.filter(**found))
+    delete_alone(model._base_manager.filter(**filters))
 
 
 def delete_alone(rows: QuerySet[Any]) -> None:

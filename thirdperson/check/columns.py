@@ -121,7 +121,7 @@ class Columns:
             )
         elif self.worded and not certainty:
             certainty = f"none ({self.worded} has no numbers)"
-        found = {
+        roles = {
             "item": self.item or "each row",
             "people": people,
             "judge": judges,
@@ -130,90 +130,90 @@ class Columns:
             "persona": self.persona,
             "question": self.question,
         }
-        return [f"{name}: {value or 'none'}" for name, value in found.items()]
+        return [f"{name}: {value or 'none'}" for name, value in roles.items()]
 
 
-def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name: str) -> Columns:
+def columns_of(names: Sequence[str], rows: CheckedRows, wanted: Columns, *, name: str) -> Columns:
     """The columns as given by options, the rest guessed. Raises `BadTable`."""
-    given = replace(given, probability=_probabilities(given, names))
-    for column in given.named():
+    wanted = replace(wanted, probability=_probabilities(wanted, names))
+    for column in wanted.named():
         if column not in names:
             raise BadTable(
                 f"{name} has no column “{column}”. It has: {listed(names, 40)}. Name one of these."
             )
-    found = _guessed(names, rows, given)
-    has_people = found.people or (found.annotator and found.label)
-    is_enough = given.needs == "nothing" or (
-        given.needs == "right labels" and found.gold and found.judges
+    columns = _guessed(names, rows, wanted)
+    has_people = columns.people or (columns.annotator and columns.label)
+    is_enough = wanted.needs == "nothing" or (
+        wanted.needs == "right labels" and columns.gold and columns.judges
     )
     if not has_people and not is_enough:
-        unclear = _Guesses(names, rows, found).alike_columns(found.judges)
+        unclear = _Guesses(names, rows, columns).alike_columns(columns.judges)
         if unclear and not guessed_column("annotator", names):
             raise UnclearPeople(refusals.unclear_people(name, *unclear), unclear[0])
-        scored = _guessed(names, rows, replace(given, has_numbers=True))
-        like = _like_labels(names, rows, found.judges)
-        unfit = _unfit_people(names, rows, found)
-        raise NoLabels(refusals.no_people(name, like, found, scored, unfit))
-    if not (found.judges or found.judge_raters or found.kind) and given.needs != "nothing":
-        raise NoLabels(refusals.no_judge(name, names, found, _unfit_judges(names, rows, found)))
-    if not (given.people or given.judges) and (pairs := _criteria(found)):
+        scored = _guessed(names, rows, replace(wanted, has_numbers=True))
+        like = _like_labels(names, rows, columns.judges)
+        unfit = _unfit_people(names, rows, columns)
+        raise NoLabels(refusals.no_people(name, like, columns, scored, unfit))
+    if not (columns.judges or columns.judge_raters or columns.kind) and wanted.needs != "nothing":
+        raise NoLabels(refusals.no_judge(name, names, columns, _unfit_judges(names, rows, columns)))
+    if not (wanted.people or wanted.judges) and (pairs := _criteria(columns)):
         raise BadTable(refusals.several_criteria(name, pairs))
-    labelled = {*found.people, found.label, *found.judges}
-    options = {**dict.fromkeys(given.certainty, "certainty")}
-    options |= dict.fromkeys(given.probability, "probability")
+    labelled = {*columns.people, columns.label, *columns.judges}
+    options = {**dict.fromkeys(wanted.certainty, "certainty")}
+    options |= dict.fromkeys(wanted.probability, "probability")
     if stray := [label for label in options if label not in labelled]:
         raise BadTable(
             f"--{options[stray[0]]} {stray[0]}: this is not a column of labels. These are:  "
             f"{listed(sorted(labelled - {''}))}."
         )
-    if found.judge_raters and not found.is_long:
+    if columns.judge_raters and not columns.is_long:
         raise BadTable(
             "--judge-raters names annotators, and each annotator of this table has a column. Name "
             "the columns of judges: --judge COLUMN,COLUMN."
         )
-    if unknown := _unknown_raters(found, rows):
-        raters = sorted({same_id(row.get(found.annotator, "").strip()) for _, row in rows} - {""})
+    if unknown := _unknown_raters(columns, rows):
+        raters = sorted({same_id(row.get(columns.annotator, "").strip()) for _, row in rows} - {""})
         raise BadTable(
-            f"--judge-raters {unknown[0]}: {found.annotator} has no such name. It has: "
+            f"--judge-raters {unknown[0]}: {columns.annotator} has no such name. It has: "
             f"{listed(raters, 40)}. Name one of these."
         )
-    if found.is_long and not found.item:
+    if columns.is_long and not columns.item:
         raise BadTable(
             f"{name}: each row is one label, but no column names its item. It has: "
             f"{listed(names, 40)}. Name it: --item COLUMN."
         )
-    return found
+    return columns
 
 
 def _like_labels(names: Sequence[str], rows: CheckedRows, judges: Sequence[str]) -> dict[str, bool]:
     """Whether each column has as few values as labels have, and shares one with a judge."""
     table = _Guesses(names, rows, Columns())
     of_judges = set().union(*map(table.labels, judges))
-    found = {name: table.labels(name) for name in names}
+    labels_by_name = {name: table.labels(name) for name in names}
     return {
         name: 1 < len(labels) <= MOST_LABELS and (not of_judges or bool(labels & of_judges))
-        for name, labels in found.items()
+        for name, labels in labels_by_name.items()
     }
 
 
-def _unfit_people(names: Sequence[str], rows: CheckedRows, found: Columns) -> dict[str, str]:
+def _unfit_people(names: Sequence[str], rows: CheckedRows, columns: Columns) -> dict[str, str]:
     """Columns with the name of a person that no guess takes, and why."""
-    table = _Guesses(names, rows, found)
+    table = _Guesses(names, rows, columns)
     unfit = {}
     for name in filter(lambda name: person_match(plain_name(name)), names):
         labels = table.labels(name) - NO_LABEL
         words = [" ".join(label.split())[:30] for label in sorted(labels) if number(label) is None]
-        if words and found.has_numbers:
+        if words and columns.has_numbers:
             unfit[name] = f"has values that are no numbers ({listed(words, 4)})"
         elif words and len(labels) > MOST_LABELS:
             unfit[name] = f"has {len(labels):,} different values, such as “{words[0]}”"
     return unfit
 
 
-def _unfit_judges(names: Sequence[str], rows: CheckedRows, found: Columns) -> dict[str, str]:
+def _unfit_judges(names: Sequence[str], rows: CheckedRows, columns: Columns) -> dict[str, str]:
     """Columns with the name of a judge or a model that no guess takes, and why."""
-    table = _Guesses(names, rows, found)
-    people = set().union(*map(table.labels, filter(None, (*found.people, found.label))))
+    table = _Guesses(names, rows, columns)
+    people = set().union(*map(table.labels, filter(None, (*columns.people, columns.label))))
     unfit = {}
     for name in names:
         labels = table.labels(name)
@@ -227,12 +227,14 @@ def _unfit_judges(names: Sequence[str], rows: CheckedRows, found: Columns) -> di
     return unfit
 
 
-def _criteria(found: Columns) -> dict[str, tuple[str, str]]:
+def _criteria(columns: Columns) -> dict[str, tuple[str, str]]:
     """Two or more things that a column of people and one of a judge are both named after."""
-    people = {match[2]: name for name in found.people if (match := person_match(plain_name(name)))}
+    people = {
+        match[2]: name for name in columns.people if (match := person_match(plain_name(name)))
+    }
     judges = {
         match["after"] or match["before"]: name
-        for name in found.judges
+        for name in columns.judges
         if (match := JUDGE_NAME.fullmatch(plain_name(name)))
     }
     both = {
@@ -243,17 +245,17 @@ def _criteria(found: Columns) -> dict[str, tuple[str, str]]:
     return both if len(both) > 1 else {}
 
 
-def _probabilities(given: Columns, names: Sequence[str]) -> dict[str, dict[str, str]]:
+def _probabilities(wanted: Columns, names: Sequence[str]) -> dict[str, dict[str, str]]:
     """The columns of probabilities that an option names: COLUMN, or COLUMN:LABEL."""
-    found: dict[str, dict[str, str]] = {}
-    for of, columns in given.probability.items():
+    by_owner: dict[str, dict[str, str]] = {}
+    for of, columns in wanted.probability.items():
         for column in columns:
             name, colon, label = column.rpartition(":")
             is_whole = column in names or not colon
-            found.setdefault(of, {})["" if is_whole else same_label(label)] = (
+            by_owner.setdefault(of, {})["" if is_whole else same_label(label)] = (
                 column if is_whole else name
             )
-    return found
+    return by_owner
 
 
 def _unknown_raters(columns: Columns, rows: CheckedRows) -> list[str]:
@@ -262,53 +264,57 @@ def _unknown_raters(columns: Columns, rows: CheckedRows) -> list[str]:
     return [name for name in columns.judge_raters if name not in raters]
 
 
-def _guessed(names: Sequence[str], rows: CheckedRows, given: Columns) -> Columns:
-    table = _Guesses(names, rows, given)
+def _guessed(names: Sequence[str], rows: CheckedRows, options: Columns) -> Columns:
+    table = _Guesses(names, rows, options)
     # With two outputs in the table, a label says which one is right.
     golds = [*GOLD, *(["label"] if {"output_1", "output_2"} <= set(names) else [])]
-    found = replace(
-        given,
-        item=given.item or table.named(ITEM),
-        gold=given.gold or table.named(golds, has_labels=True),
-        persona=given.persona or table.named(PERSONA, is_filled=True),
-        question=given.question or table.named(QUESTION, is_filled=True),
+    columns = replace(
+        options,
+        item=options.item or table.named(ITEM),
+        gold=options.gold or table.named(golds, has_labels=True),
+        persona=options.persona or table.named(PERSONA, is_filled=True),
+        question=options.question or table.named(QUESTION, is_filled=True),
     )
-    judges, is_open = given.judges, not (given.judges or given.judge_raters or given.kind)
-    raters = table.raters() if is_open and not (given.people or given.annotator) else ""
+    judges, is_open = options.judges, not (options.judges or options.judge_raters or options.kind)
+    raters = table.raters() if is_open and not (options.people or options.annotator) else ""
     if is_open:
         judges = table.judges()
-    found = replace(found, judges=judges)
-    if not given.people:
-        annotator = given.annotator or raters or table.named(ANNOTATOR)
-        wanted = [*LABEL, *(SCORE if given.has_numbers else [])]
-        label = given.label or (table.named(wanted, has_labels=True) if annotator else "")
+    columns = replace(columns, judges=judges)
+    if not options.people:
+        annotator = options.annotator or raters or table.named(ANNOTATOR)
+        wanted = [*LABEL, *(SCORE if options.has_numbers else [])]
+        label = options.label or (table.named(wanted, has_labels=True) if annotator else "")
         if annotator and label:
-            found = replace(found, annotator=annotator, label=label)
-            kind = "" if judges or given.judge_raters else given.kind or table.kind()
+            columns = replace(columns, annotator=annotator, label=label)
+            kind = "" if judges or options.judge_raters else options.kind or table.kind()
             models = () if judges or kind or not is_open else table.model_raters(annotator)
-            found = replace(found, kind=kind, judge_raters=models or given.judge_raters)
+            columns = replace(columns, kind=kind, judge_raters=models or options.judge_raters)
         else:
             alone = table.named(ONE_PERSON, has_labels=True)
             people = table.people() or ((alone,) if alone else ()) or table.taking_turns(judges)
-            found = replace(found, people=people)
-    if is_open and not (found.kind or found.judge_raters):
-        labelled = [*found.people, *filter(None, [found.label])]
-        labelled = labelled or [*filter(None, [found.gold])]
-        judges = (*found.judges, *table.models(labelled, has_judges=bool(found.judges)))
-        found = replace(found, judges=table.alike(judges, labelled))
-    certainty, unowned, worded = table.certainties(found)
-    found = replace(
-        found, certainty={**certainty, **given.certainty}, unowned=unowned, worded=worded
+            columns = replace(columns, people=people)
+    if is_open and not (columns.kind or columns.judge_raters):
+        labelled = [*columns.people, *filter(None, [columns.label])]
+        labelled = labelled or [*filter(None, [columns.gold])]
+        judges = (*columns.judges, *table.models(labelled, has_judges=bool(columns.judges)))
+        columns = replace(columns, judges=table.alike(judges, labelled))
+    certainty, unowned, worded = table.certainties(columns)
+    columns = replace(
+        columns, certainty={**certainty, **options.certainty}, unowned=unowned, worded=worded
     )
-    return found if given.probability else replace(found, probability=table.probabilities(found))
+    return (
+        columns
+        if options.probability
+        else replace(columns, probability=table.probabilities(columns))
+    )
 
 
 class _Guesses:
     """Guesses over the columns that no option has named; a column is guessed once."""
 
-    def __init__(self, names: Sequence[str], rows: CheckedRows, given: Columns) -> None:
-        self._rows, self._names, self._has_numbers = rows, names, given.has_numbers
-        taken = set(given.named())
+    def __init__(self, names: Sequence[str], rows: CheckedRows, wanted: Columns) -> None:
+        self._rows, self._names, self._has_numbers = rows, names, wanted.has_numbers
+        taken = set(wanted.named())
         self._free = {column: plain_name(column) for column in names if column not in taken}
 
     def named(
@@ -332,17 +338,17 @@ class _Guesses:
     def raters(self) -> str:
         """A column “judge” that says who judged, a model or a person, next to their labels."""
         names = [name for name, plain in self._free.items() if plain == "judge"]
-        found = [name for name in names if self.model_raters(name)]
-        return self._take(tuple(found[:1]))[0] if found else ""
+        columns = [name for name in names if self.model_raters(name)]
+        return self._take(tuple(columns[:1]))[0] if columns else ""
 
     def model_raters(self, annotator: str) -> tuple[str, ...]:
         """The models among those who gave labels; none if nobody else did."""
         names = {same_id(row.get(annotator, "").strip()) for _, row in self._rows} - {""}
-        found = sorted(filter(names_model, names))
-        return tuple(found) if len(found) < len(names) else ()
+        models = sorted(filter(names_model, names))
+        return tuple(models) if len(models) < len(names) else ()
 
     def judges(self) -> tuple[str, ...]:
-        found = tuple(
+        columns = tuple(
             column
             for column, plain in self._free.items()
             if (plain in JUDGE or self._names_judge(plain))
@@ -350,7 +356,7 @@ class _Guesses:
             and not self._probability(column, plain)
             and not self.holds_models(column)
         )
-        return self._take(found)
+        return self._take(columns)
 
     def holds_models(self, column: str) -> bool:
         """Whether the values are names of models, such as those of two that are compared."""
@@ -362,29 +368,29 @@ class _Guesses:
 
         One that is just called AI can say who wrote a text, so it is a judge only without others.
         """
-        given = set().union(*map(self.labels, people))
-        found = tuple(
+        labels_of_people = set().union(*map(self.labels, people))
+        columns = tuple(
             column
             for column, plain in self._free.items()
             if (MODEL.fullmatch(plain) or (plain in JUDGE_KINDS and not has_judges))
             and not CERTAINTY.fullmatch(plain)
-            and set() < self.labels(column) <= given
+            and set() < self.labels(column) <= labels_of_people
         )
-        return self._take(found)
+        return self._take(columns)
 
     def alike(self, judges: tuple[str, ...], people: Sequence[str]) -> tuple[str, ...]:
         """The judges that use a label of people, or all if none does.
 
         Of scores, they are the judges most of whose scores people could have given.
         """
-        given = set().union(*map(self.labels, people))
+        labels_of_people = set().union(*map(self.labels, people))
         if self._has_numbers:
-            scores = [value for label in given if (value := number(label)) is not None]
+            scores = [value for label in labels_of_people if (value := number(label)) is not None]
             low, high = min(scores, default=-math.inf), max(scores, default=math.inf)
             return tuple(j for j in judges if self._is_mostly(j, low, high)) or judges
-        found = tuple(judge for judge in judges if self.labels(judge) & given)
+        alike = tuple(judge for judge in judges if self.labels(judge) & labels_of_people)
         others = tuple(judge for judge in judges if not COMPARED.fullmatch(plain_name(judge)))
-        return found or others
+        return alike or others
 
     def _is_mostly(self, column: str, low: float, high: float) -> bool:
         """Whether at least half of the numbers of a column are in a range."""
@@ -393,14 +399,14 @@ class _Guesses:
         return 2 * sum(inside) >= len(inside)
 
     def people(self) -> tuple[str, ...]:
-        found = tuple(
+        columns = tuple(
             column
             for column, plain in self._free.items()
             if (match := person_match(plain))
             and not (match[1] in ("label", "annotation") and MODEL.fullmatch(match[2]))
             and self._has_labels(column)
         )
-        return self._take(found)
+        return self._take(columns)
 
     def taking_turns(self, judges: Sequence[str]) -> tuple[str, ...]:
         """Columns of labels of which every row fills as many, but not all, as of people in turn."""
@@ -444,7 +450,7 @@ class _Guesses:
 
     def certainties(self, columns: Columns) -> tuple[dict[str, str], str, str]:
         """The columns of certainties by column of labels, one of none, one without numbers."""
-        found: dict[str, str] = {}
+        by_owner: dict[str, str] = {}
         unowned = worded = ""
         for column, plain in self._free.items():
             if (match := CERTAINTY.fullmatch(plain)) is None:
@@ -454,25 +460,32 @@ class _Guesses:
             else:
                 of = match[1] or match[2]
                 owner = self._owner(of, columns) if of else self._next_to(column, columns)
-                if owner and owner not in found:
-                    found[owner] = column
+                if owner and owner not in by_owner:
+                    by_owner[owner] = column
                 elif not of:
                     unowned = column
-        return found, unowned, worded
+        return by_owner, unowned, worded
 
     def probabilities(self, columns: Columns) -> dict[str, dict[str, str]]:
         """The columns of probabilities by that of a judge's labels, where it has no certainty."""
-        found: dict[str, dict[str, str]] = {}
+        by_owner: dict[str, dict[str, str]] = {}
         free = [judge for judge in columns.judges if judge not in columns.certainty]
         for column, plain in self._free.items():
             if (match := self._probability(column, plain)) is None:
                 continue
             of, label = match["of"], match.groupdict().get("label", "")
             owner = self._owner(of, columns) if of else free[0] if len(free) == 1 else ""
-            own = {plain_name(each): each for each in self.labels(owner)} if owner in free else {}
+            own = (
+                {
+                    plain_name(label_of_owner): label_of_owner
+                    for label_of_owner in self.labels(owner)
+                }
+                if owner in free
+                else {}
+            )
             if owner in free and (not label or label in own):
-                found.setdefault(owner, {})[own[label] if label else ""] = column
-        return found
+                by_owner.setdefault(owner, {})[own[label] if label else ""] = column
+        return by_owner
 
     def _probability(self, column: str, plain: str) -> re.Match[str] | None:
         """What the name of a column says, if it is one of probabilities and its values are."""
@@ -546,13 +559,13 @@ class _Guesses:
 def number(value: str) -> float | None:
     """A finite number; None if the value is none."""
     try:
-        found = float(value)
+        parsed = float(value)
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return parsed if math.isfinite(parsed) else None
 
 
 def share(value: str) -> float | None:
     """A probability; None if the value is none."""
-    found = number(value)
-    return found if found is not None and 0 <= found <= 1 else None
+    parsed = number(value)
+    return parsed if parsed is not None and 0 <= parsed <= 1 else None

@@ -241,9 +241,11 @@ def dataset_of(
 def certainties_of(labels: LabelTable) -> dict[Label, float]:
     """Each label's certainty from 1 to 100; people have one scale, and each judge has its own."""
     groups: dict[str, dict[Label, float]] = {}
-    for each in labels.labels:
-        if each.certainty is not None:
-            groups.setdefault(each.rater if each.is_judge else PEOPLE, {})[each] = each.certainty
+    for own_label in labels.labels:
+        if own_label.certainty is not None:
+            groups.setdefault(own_label.rater if own_label.is_judge else PEOPLE, {})[own_label] = (
+                own_label.certainty
+            )
     if unknown := labels.scales.keys() - groups.keys() - {""}:
         raise BadTable(
             f"--scale {min(unknown)}: no rater of that name states a certainty. Use one of: "

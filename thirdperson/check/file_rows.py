@@ -39,12 +39,12 @@ def rows_of_table(file: File, *, skip_faulty: bool) -> tuple[CheckedRows, list[s
     faults: list[str] = []
     skipped: list[str] = []
     try:
-        for found in table_of(file.once()):
-            if isinstance(found, BadLine):
-                may_be_skipped = skip_faulty and not found.fault.ends_reading
-                (skipped if may_be_skipped else faults).append(str(found.fault))
+        for parsed in table_of(file.once()):
+            if isinstance(parsed, BadLine):
+                may_be_skipped = skip_faulty and not parsed.fault.ends_reading
+                (skipped if may_be_skipped else faults).append(str(parsed.fault))
             else:
-                line, cells = found
+                line, cells = parsed
                 rows.append((f"{file.name}, {place(line).lower()}", cells))
             if len(faults) == MOST_FAULTS:
                 break
@@ -120,14 +120,14 @@ def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
     if any(cell[:1] in _OPEN for _, row in rows for cell in row.values()):
         rows = [(where, _with_places(row)) for where, row in rows]
     names = next(filter(None, (_by_rater(row)[1] for _, row in rows[:_HEAD])), ())
-    found = []
+    rows_of_labels = []
     for where, row in rows if names else ():
         of_each, _ = _by_rater(row)
         if not of_each and any(row[name] for name in row if name.split(".")[0] in names):
             return rows
         rest = {name: value for name, value in row.items() if name.split(".")[0] not in names}
-        found += [(where, rest | {"annotator": a, "label": v}) for a, v in of_each]
-    return found or rows
+        rows_of_labels += [(where, rest | {"annotator": a, "label": v}) for a, v in of_each]
+    return rows_of_labels or rows
 
 
 def _one_value_a_cell(
@@ -150,7 +150,7 @@ def _one_value_a_cell(
     single = {of for of in places.values() if alone[of] > several[of]}
     if not single:
         return rows, []
-    found, faults = [], []
+    kept, faults = [], []
     for where, row in rows:
         cells: dict[str, str] = {}
         fault = ""
@@ -164,12 +164,12 @@ def _one_value_a_cell(
                 values = listed([row[other] for other in row if places.get(other) == of])
                 fault = f"{where}: {of} is a list of several values: {values}. Give it one."
         if not fault:
-            found.append((where, cells))
+            kept.append((where, cells))
         elif skip_faulty:
             faults.append(fault)
         else:
             raise BadTable(fault)
-    return found, faults
+    return kept, faults
 
 
 def _list_of(column: str) -> str:
@@ -180,14 +180,14 @@ def _list_of(column: str) -> str:
 
 def _with_places(row: Mapping[str, str]) -> Mapping[str, str]:
     """The row, with lists of labels in a cell as a column for each place, as in JSON."""
-    found: dict[str, str] = {}
+    cells: dict[str, str] = {}
     for name, cell in row.items():
         parts = listed_values(cell)
         if parts is not None and len(parts) <= _LONGEST:
-            found |= {f"{name}.{n}": part for n, part in enumerate(parts or [""])}
+            cells |= {f"{name}.{n}": part for n, part in enumerate(parts or [""])}
         else:
-            found[name] = cell
-    return found
+            cells[name] = cell
+    return cells
 
 
 def _by_rater(row: Mapping[str, str]) -> tuple[list[tuple[str, str]], Collection[str]]:
@@ -204,11 +204,11 @@ def _by_rater(row: Mapping[str, str]) -> tuple[list[tuple[str, str]], Collection
     labels = [name for name in lists if _LABELS.fullmatch(plain_name(name))]
     if len(raters) != 1 or len(labels) != 1:
         return [], ()
-    who, given = lists[raters[0]], lists[labels[0]]
-    if who.keys() == given.keys():
-        return [(rater, given[n]) for n, rater in who.items()], (raters[0], labels[0])
-    is_by_name = given.keys() == {*who.values()}
-    return ([*given.items()], (raters[0], labels[0])) if is_by_name else ([], ())
+    who, labels_of = lists[raters[0]], lists[labels[0]]
+    if who.keys() == labels_of.keys():
+        return [(rater, labels_of[n]) for n, rater in who.items()], (raters[0], labels[0])
+    is_by_name = labels_of.keys() == {*who.values()}
+    return ([*labels_of.items()], (raters[0], labels[0])) if is_by_name else ([], ())
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class FileRows:
     changes: Mapping[str, int] = field(default_factory=dict)
 
 
-def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
+def file_rows(path: Path, options: Namespace, columns: Columns) -> FileRows:
     if path.stat().st_size > MAX_BYTES:
         raise BadTable(f"{path.name} is larger than {MAX_BYTES >> 20} MB. Split it.")
     document = _archived(path) if _begins(path, ZIPPED) else None
@@ -239,11 +239,11 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
         if document is None:
             raise BadTable(f"{path.name} is not JSON, so --records finds nothing in it.")
         of_path = rows_at(document, options.records, path.name)
-        return FileRows(of_path, given, changes=changes)
-    if document is not None and (found := _export(document, path, options, given)):
-        return replace(found, changes=changes)
+        return FileRows(of_path, columns, changes=changes)
+    if document is not None and (export := _export(document, path, options, columns)):
+        return replace(export, changes=changes)
     file = File(path.name, path, options.encoding)
-    if not given.skip_faulty and (where := _not_a_number(document)):
+    if not columns.skip_faulty and (where := _not_a_number(document)):
         raise BadTable(
             f"{path.name}, {where} is NaN, which is no JSON. Write null for a missing label "
             "(json.dumps(rows, allow_nan=False) finds each), or add --skip-faulty to read NaN as "
@@ -251,7 +251,7 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
         )
     lists = [f"--records {place} ({n:,} records)" for place, n in record_paths(document)]
     try:
-        rows, skipped = rows_of_table(file, skip_faulty=given.skip_faulty)
+        rows, skipped = rows_of_table(file, skip_faulty=columns.skip_faulty)
     except BadTable as error:
         hint = f" Or say where the records are: {listed(lists, 4)}." if lists else ""
         raise BadTable(f"{error}{hint}") from None
@@ -259,8 +259,8 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
         # Programs write the same records as CSV too, with a column for each part.
         if _reader([nested(row) for _, row in rows[:_HEAD]], options.format):
             records = [nested(row) for _, row in rows]
-            if found := _export(records, path, options, given):
-                return replace(found, skipped=skipped, changes=file.changes)
+            if export := _export(records, path, options, columns):
+                return replace(export, skipped=skipped, changes=file.changes)
     if options.format not in ("auto", "table"):
         raise BadTable(
             f"{path.name} is not an export of {options.format} that this program can read. "
@@ -270,10 +270,10 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
     whole = [row for _, row in rows] if document is None and not is_json(file) else document
     listing = whole if isinstance(whole, list) else []
     named = {name for row in listing if isinstance(row, Mapping) for name in row}
-    rows, faults = _one_value_a_cell(_one_label_a_row(rows), named, skip_faulty=given.skip_faulty)
+    rows, faults = _one_value_a_cell(_one_label_a_row(rows), named, skip_faulty=columns.skip_faulty)
     if options.level != "nominal":
         rows = _plain_numbers(rows, file)
-    return FileRows(rows, given, "", [*skipped, *faults], lists, file.changes)
+    return FileRows(rows, columns, "", [*skipped, *faults], lists, file.changes)
 
 
 def _not_a_number(document: Any) -> str:
@@ -292,7 +292,7 @@ def _reader(document: Any, format: str) -> str:
     return next(fitting, "")
 
 
-def _export(document: Any, path: Path, options: Namespace, given: Columns) -> FileRows | None:
+def _export(document: Any, path: Path, options: Namespace, columns: Columns) -> FileRows | None:
     if not (name := _reader(document, options.format)):
         return None
     try:
@@ -303,7 +303,7 @@ def _export(document: Any, path: Path, options: Namespace, given: Columns) -> Fi
             f"{path.name} looks like an export of {name}, but a part of it has another "
             f"shape ({error}). Export it again, or read it as a table: --format table."
         ) from error
-    return FileRows(table.rows, table.with_options(given), name)
+    return FileRows(table.rows, table.with_options(columns), name)
 
 
 def _begins(path: Path, mark: bytes) -> bool:
@@ -321,10 +321,10 @@ def _document(path: Path, format: str, changes: Changes) -> Any:
             return None
         content = file.read().decode("utf-8-sig")
         try:
-            found = json.loads(content)
+            document = json.loads(content)
         except ValueError:
-            found = [json.loads(line) for line in content.splitlines() if line.strip()]
-        return clean_values(found, changes)
+            document = [json.loads(line) for line in content.splitlines() if line.strip()]
+        return clean_values(document, changes)
     # The table reader reports the fault and its line, and needs less memory.
     except (ValueError, RecursionError, Refused, MemoryError):
         return None

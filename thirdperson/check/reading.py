@@ -59,11 +59,13 @@ def labels_of(
         except BadTable as error:
             _skip(table, error)
     judged = [label for *_, labels in read for label in labels if label.is_judge]
-    natives = {columns.label, *(each.rater for each in judged)} & set(columns.probability)
+    natives = {columns.label, *(judged_label.rater for judged_label in judged)} & set(
+        columns.probability
+    )
     table.scales = {**table.scales} | {
-        each.rater: PERCENT
-        for each in judged
-        if each.certainty is not None and natives & {each.rater, columns.label}
+        judged_label.rater: PERCENT
+        for judged_label in judged
+        if judged_label.certainty is not None and natives & {judged_label.rater, columns.label}
     }
     missing = _missing_words([label for *_, labels in read for label in labels], read, columns)
 

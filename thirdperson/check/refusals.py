@@ -41,7 +41,7 @@ _ELSEWHERE = "If they are in another file, give both: check FILE FILE --on COLUM
 def no_people(
     name: str,
     names: Mapping[str, bool],
-    found: "Columns",
+    guessed: "Columns",
     scored: "Columns",
     unfit: Mapping[str, str],
 ) -> str:
@@ -51,13 +51,14 @@ def no_people(
     columns with the name of a person, and why they are not taken for one.
     """
     named = [column for column, is_like in names.items() if is_like and names_judge(column)]
-    judges = listed(found.judges or named)
-    if found.gold and judges:
+    judges = listed(guessed.judges or named)
+    if guessed.gold and judges:
+        judge = (*guessed.judges, *named)[0]
         return (
-            f"{name}: it has labels by a judge ({judges}) and right labels ({found.gold}), but "
+            f"{name}: it has labels by a judge ({judges}) and right labels ({guessed.gold}), but "
             "none by people, and a verdict compares the judge with people. Add a column for each "
-            f"annotator, such as human_1 and human_2. If {found.gold} is what one person said, "
-            f"compare with that person: --people {found.gold} --judge {(*found.judges, *named)[0]}."
+            f"annotator, such as human_1 and human_2. If {guessed.gold} is what one person said, "
+            f"compare with that person: --people {guessed.gold} --judge {judge}."
         )
     missing = f"{name}: no column with labels by people was found. It has: {listed([*names], 40)}."
     if unfit:
@@ -67,7 +68,7 @@ def no_people(
             "the first and the second response, or numbers with a point (3.5) and without a sign."
         )
     if annotator := guessed_column("annotator", [*names]):
-        known = {annotator, *found.judges, *named, found.gold, found.item}
+        known = {annotator, *guessed.judges, *named, guessed.gold, guessed.item}
         likely = [column for column, is_like in names.items() if is_like and column not in known]
         return (
             f"{missing} Each row seems to be by one annotator ({annotator}). Name the column of "

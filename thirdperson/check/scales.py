@@ -365,10 +365,12 @@ def _references(table: ScaleTable, test: PooledReplacement) -> list[TrivialJudge
     if not len(counts):
         return []
     share = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
-    each = table.answers.agreement * share @ table.answers.label  # of a judge that says only this
+    constant = (
+        table.answers.agreement * share @ table.answers.label
+    )  # of a judge that says only this
     part = share @ table.answers.label
-    given = part > 0
-    raw, balanced = each.sum(axis=1), (each[:, given] / part[given]).mean(axis=1)
+    occurs = part > 0
+    raw, balanced = constant.sum(axis=1), (constant[:, occurs] / part[occurs]).mean(axis=1)
     most, offered = int(share.argmax()), share > 0
     judges = [
         TrivialJudge("commonest label", float(raw[most]), float(balanced[most])),

@@ -117,7 +117,7 @@ def _annotator(columns: Sequence[str], stated: Columns) -> str:
 def _by_rater(
     tables: Tables,
     names: Mapping[Path, Sequence[str]],
-    given: Columns,
+    options: Columns,
     item: str,
     *,
     long: list[tuple[str, dict[str, str]]],
@@ -127,20 +127,20 @@ def _by_rater(
     judges: list[str] = []
     people: list[str] = []
     certainty: dict[str, str] = {}
-    gold = given.gold
+    gold = options.gold
     cells_of: dict[str, tuple[str, dict[str, str]]] = {}
     common = [
         name for name in next(iter(names.values())) if all(name in of for of in names.values())
     ]
     for file, rows in tables.items():
-        label, stated = _label_of(names[file], given, item), certainty_column(names[file])
+        label, stated = _label_of(names[file], options, item), certainty_column(names[file])
         rater = raters[file]
         as_named = {label: rater, stated: f"{rater} certainty"} if label else {}
         if label and not gold and guessed_column("gold", [rater, label]):
             gold = rater
         elif label:
             says_so = names_judge(rater) or names_judge(label)
-            is_judge = rater in given.judges or (not given.judges and says_so)
+            is_judge = rater in options.judges or (not options.judges and says_so)
             (judges if is_judge else people).append(rater)
             if stated:
                 certainty[rater] = as_named[stated]
@@ -154,7 +154,7 @@ def _by_rater(
     if not long:
         return ExportedColumns(list(cells_of.values()), columns)
     own = _names(long)
-    label, stated = given.label or guessed_column("label", own), certainty_column(own)
+    label, stated = options.label or guessed_column("label", own), certainty_column(own)
     if label and stated:
         columns = replace(columns, certainty={**certainty, label: stated})
     labels = [
@@ -217,10 +217,10 @@ def _rater_names(files: Sequence[Path]) -> dict[Path, str]:
     return dict(zip(files, stems, strict=True))
 
 
-def _label_of(columns: Sequence[str], given: Columns, item: str) -> str:
+def _label_of(columns: Sequence[str], wanted: Columns, item: str) -> str:
     """The column of labels of a file with one rater; empty if it has several or none."""
-    if given.label in columns:
-        return given.label
+    if wanted.label in columns:
+        return wanted.label
     if len(people_columns(columns)) > 1:
         return ""
     stated = certainty_column(columns)

@@ -95,8 +95,8 @@ class Command(BaseCommand):
             help="another view: a JSON file of what to leave out or read otherwise, as in "
             "view.filters of its report.json",
         )
-        for each in MORE:
-            parser.add_argument(f"--{each.name}", action="store_true", help=each.help)
+        for added in MORE:
+            parser.add_argument(f"--{added.name}", action="store_true", help=added.help)
         for several in SEVERAL_STUDIES:
             several.add_options(parser)
 
@@ -247,7 +247,7 @@ class Command(BaseCommand):
         from analysis.report.section import part_words
 
         inputs = result["inputs"]
-        for words in filter(None, (each.words(folder) for each in self.added)):
+        for words in filter(None, (added.words(folder) for added in self.added)):
             self.stdout.write(words)
         for name in result.get("failed_parts", ()):
             self.stderr.write(f"{result['study']['slug']}: {part_words(name)}")

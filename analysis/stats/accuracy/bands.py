@@ -129,8 +129,8 @@ def answer_accuracy(
     >>> cells.overall.correct, cells.overall.n, cells.high.correct, cells.high.n
     (2, 3, 1, 2)
     """
-    found = answer_bands(answer, truth, certainty, n_options=n_options, item=item, level=level)
-    return found.cells(threshold, paper_compat=paper_compat)
+    bands = answer_bands(answer, truth, certainty, n_options=n_options, item=item, level=level)
+    return bands.cells(threshold, paper_compat=paper_compat)
 
 
 def answer_bands(
@@ -204,8 +204,8 @@ def individual_accuracy(
     >>> cells.overall.correct, cells.high.correct, cells.high.n, cells.no_certainty.n
     (5, 3, 4, 1)
     """
-    found = individual_bands(votes, truth, level=level)
-    return found.cells(threshold, paper_compat=paper_compat)
+    bands = individual_bands(votes, truth, level=level)
+    return bands.cells(threshold, paper_compat=paper_compat)
 
 
 def individual_bands(votes: Votes, truth: npt.ArrayLike, *, level: float = 0.95) -> AccuracyBands:
@@ -267,8 +267,8 @@ def majority_accuracy(
     >>> cells.overall.interval.note
     'conditional on these annotators'
     """
-    found = majority_bands(majority, truth, level=level)
-    return found.cells(threshold, paper_compat=paper_compat)
+    bands = majority_bands(majority, truth, level=level)
+    return bands.cells(threshold, paper_compat=paper_compat)
 
 
 def majority_bands(

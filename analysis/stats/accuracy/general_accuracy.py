@@ -179,7 +179,7 @@ def general_proportions(
     counts = [int(row.sum()) for row in right]
     if reason := why_not(sharing):
         return [Proportion(k, n, k / n, interval_reason=reason) for k in counts]
-    spread, found = sharing.spread(right), []
+    spread, proportions = sharing.spread(right), []
     for k, variance, df in zip(counts, spread.variance, spread.degrees_of_freedom, strict=True):
         p = k / n
         size = min(float(n), p * (1 - p) / float(variance)) if variance > 0 else float(n)
@@ -187,8 +187,8 @@ def general_proportions(
         lower = t_quantile(float(df), lower_share(level, among))
         low, high = wilson_ends(p, size, lower)[0], wilson_ends(p, size, wide)[1]
         interval = interval_of(low, high, level, "general wilson", sharing)
-        found.append(Proportion(k, n, p, interval=interval))
-    return found
+        proportions.append(Proportion(k, n, p, interval=interval))
+    return proportions
 
 
 @dataclass(frozen=True)

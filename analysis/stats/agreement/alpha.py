@@ -155,8 +155,8 @@ def certainty_alpha(
     >>> round(certainty_alpha(votes).value, 4)
     0.9496
     """
-    given = ~np.isnan(votes.certainty)
-    item, value = votes.item[given], votes.certainty[given]
+    stated = ~np.isnan(votes.certainty)
+    item, value = votes.item[stated], votes.certainty[stated]
     if metric == "interval":
         return _interval_alpha(item, value, n_draws, rng, level)
     levels, code = np.unique(value, return_inverse=True)

@@ -190,11 +190,11 @@ class _ByAnnotator:
         at_least: int = 1,
     ) -> FloatArray:
         """The statistic of each annotator's known values; NaN with fewer than `at_least`."""
-        found = np.full(self.n_annotators, np.nan)
+        estimates = np.full(self.n_annotators, np.nan)
         for annotators, rows in self.groups(~np.isnan(values)):
             if rows.shape[1] >= at_least:
-                found[annotators] = statistic(values[rows], axis=1)
-        return found
+                estimates[annotators] = statistic(values[rows], axis=1)
+        return estimates
 
     def longest_run(self, sides: FloatArray) -> IntArray:
         """Each annotator's longest run on one known side."""
@@ -234,7 +234,7 @@ def _others(votes: Votes) -> tuple[IntArray, FloatArray]:
 
 def _auroc(own: _ByAnnotator, certainty: FloatArray, right: BoolArray) -> list[Estimate]:
     """AUROC of each annotator over the rows with a certainty."""
-    found = [Estimate(None, "empty_group")] * own.n_annotators
+    estimates = [Estimate(None, "empty_group")] * own.n_annotators
     for annotators, rows in own.groups(~np.isnan(certainty)):
         if not rows.size:
             continue
@@ -251,8 +251,10 @@ def _auroc(own: _ByAnnotator, certainty: FloatArray, right: BoolArray) -> list[E
         for annotator, won, pairs in zip(
             annotators.tolist(), above.tolist(), (n_right * n_wrong).tolist(), strict=True
         ):
-            found[annotator] = Estimate(won / pairs) if pairs else Estimate(None, "no_variation")
-    return found
+            estimates[annotator] = (
+                Estimate(won / pairs) if pairs else Estimate(None, "no_variation")
+            )
+    return estimates
 
 
 @lru_cache(maxsize=4096)  # many annotators have the same numbers

@@ -56,11 +56,11 @@ def percent_agreement(
     0.6667
     """
     rows = count_rows(counts)
-    found = estimate_with_interval(_percent_agreement, rows, "no_pairs", n_draws, rng, level)
-    if found.value is None or found.interval_reason != "no_variation":
-        return found
-    interval = constant_interval(found.value, len(pairable(rows)), level=level)
-    return Estimate(found.value, interval=interval)
+    estimate = estimate_with_interval(_percent_agreement, rows, "no_pairs", n_draws, rng, level)
+    if estimate.value is None or estimate.interval_reason != "no_variation":
+        return estimate
+    interval = constant_interval(estimate.value, len(pairable(rows)), level=level)
+    return Estimate(estimate.value, interval=interval)
 
 
 def fleiss_kappa(
@@ -231,9 +231,9 @@ def certainty_band_counts(votes: Votes) -> IntArray:
     >>> certainty_band_counts(votes).tolist()
     [[1, 1, 0, 0, 1]]
     """
-    given = ~np.isnan(votes.certainty)
-    band = np.ceil(votes.certainty[given] / BAND_WIDTH).astype(np.int64) - 1
-    cells = np.bincount(votes.item[given] * N_BANDS + band, minlength=votes.n_items * N_BANDS)
+    stated = ~np.isnan(votes.certainty)
+    band = np.ceil(votes.certainty[stated] / BAND_WIDTH).astype(np.int64) - 1
+    cells = np.bincount(votes.item[stated] * N_BANDS + band, minlength=votes.n_items * N_BANDS)
     return cells.reshape(votes.n_items, N_BANDS).astype(np.int64)
 
 
@@ -353,20 +353,20 @@ def _chance_corrected(
         observed = _observed(weights, distinct, agreement)
         return ratio(observed - expected, 1 - expected)
 
-    found = estimate_with_interval(statistic, rows, "no_variation", n_draws, rng, level)
-    if limits is None or found.interval_reason != "no_variation":
-        return found
+    estimate = estimate_with_interval(statistic, rows, "no_variation", n_draws, rng, level)
+    if limits is None or estimate.interval_reason != "no_variation":
+        return estimate
     paired = pairable(rows)
     shares = _agreement_within(paired, agreement)
     if np.ptp(shares) > 1e-12:
-        return found
+        return estimate
     # The coefficient rises with p_a and falls with p_e.
     of_share = constant_interval(float(shares[0]), len(paired), level=level)
     low, high = (
         (share - expected) / (1 - expected)
         for share, expected in ((of_share.low, limits[1]), (of_share.high, limits[0]))
     )
-    return Estimate(found.value, interval=replace(of_share, low=low, high=high))
+    return Estimate(estimate.value, interval=replace(of_share, low=low, high=high))
 
 
 def _agreement_weights(kind: Weights, n_options: int) -> FloatArray:
@@ -407,10 +407,10 @@ def general_agreement(counts: npt.ArrayLike, sharing: Sharing, *, level: float =
     sizes = rows.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         same = (rows * (rows - 1)).sum(axis=1) / (sizes * (sizes - 1))
-    found = general_difference(np.where(sizes > 1, same, np.nan), sharing, level=level)
-    if found.value is None:
+    difference = general_difference(np.where(sizes > 1, same, np.nan), sharing, level=level)
+    if difference.value is None:
         return Estimate(None, "no_pairs")
-    interval = found.interval
+    interval = difference.interval
     if interval is not None:
         interval = replace(interval, low=max(interval.low, 0.0), high=min(interval.high, 1.0))
-    return Estimate(found.value, interval=interval, interval_reason=found.interval_reason)
+    return Estimate(difference.value, interval=interval, interval_reason=difference.interval_reason)

@@ -185,18 +185,18 @@ def class_agreement(
         return []
     cells = np.bincount(a[both] * n_options + b[both], minlength=n_options**2)
     table: FloatArray = cells.reshape(n_options, n_options).astype(np.float64)
-    found = []
-    for hit, wanted, given in zip(
+    classes = []
+    for hit, wanted, chosen in zip(
         np.diag(table).tolist(), table.sum(axis=1).tolist(), table.sum(axis=0).tolist(), strict=True
     ):
-        found.append(
+        classes.append(
             ClassAgreement(
                 prevalence=wanted / n,
-                given=given / n,
+                given=chosen / n,
                 recall=hit / wanted if wanted else None,
-                precision=hit / given if given else None,
-                f1=2 * hit / (wanted + given) if wanted + given else None,
+                precision=hit / chosen if chosen else None,
+                f1=2 * hit / (wanted + chosen) if wanted + chosen else None,
                 n=int(wanted),
             )
         )
-    return found
+    return classes

@@ -300,7 +300,7 @@ def _test(
         return AltTest(None, None, None, epsilon, q, (), n_skipped, reason)
 
     # As Python numbers, which are read much faster one by one.
-    items, sums, second = (each[tested].tolist() for each in (n, total, squares))
+    items, sums, second = (column[tested].tolist() for column in (n, total, squares))
     p_values = [_one_sided_p(*own, epsilon) for own in zip(items, sums, second, strict=True)]
     adjusted = [p for p in benjamini_yekutieli(p_values) if p is not None]
     wins = (model_wins[tested] / n[tested]).tolist()

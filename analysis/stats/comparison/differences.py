@@ -295,7 +295,7 @@ class Adjusted:
     p_equivalence: float | None
 
 
-def adjusted_states(found: Sequence[GeneralDifference]) -> tuple[Adjusted, ...]:
+def adjusted_states(differences: Sequence[GeneralDifference]) -> tuple[Adjusted, ...]:
     """Classify each of several runs, from which the best is chosen.
 
     The probability that any run is wrongly called different, or wrongly called equivalent, is at
@@ -320,8 +320,8 @@ def adjusted_states(found: Sequence[GeneralDifference]) -> tuple[Adjusted, ...]:
     >>> [entry.state for entry in adjusted_states([one, one, one])]
     ['inconclusive', 'inconclusive', 'inconclusive']
     """
-    different = holm([one.p for one in found])
-    equivalent = holm([one.p_equivalence for one in found])
+    different = holm([one.p for one in differences])
+    equivalent = holm([one.p_equivalence for one in differences])
     return tuple(
         Adjusted(None if p is None or q is None else STATES[p <= 0.05, q <= 0.05], p, q)
         for p, q in zip(different, equivalent, strict=True)

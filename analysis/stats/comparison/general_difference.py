@@ -227,15 +227,15 @@ class _Tests:
     ) -> GeneralDifference:
         wide, narrow = t_quantile(df, (1 + self.level) / 2), t_quantile(df, self.level)
         lower = t_quantile(df, lower_share(self.level, self.among))
-        made = (
+        tests = (
             interval_of(*ends(wide, wide), self.level, method, self.sharing),
             interval_of(*ends(narrow, narrow), round(2 * self.level - 1, 9), method, self.sharing),
             interval_of(*ends(lower, wide), self.level, method, self.sharing),
         )
-        return GeneralDifference(value, se, df, min(p, 1.0), *made, min(p_equivalence, 1.0), n)
+        return GeneralDifference(value, se, df, min(p, 1.0), *tests, min(p_equivalence, 1.0), n)
 
 
-def detectable_difference(found: GeneralDifference, *, among: int = 1) -> float | None:
+def detectable_difference(difference: GeneralDifference, *, among: int = 1) -> float | None:
     r"""Smallest true difference that an equally precise study finds four times out of five.
 
     Parameters
@@ -260,10 +260,12 @@ def detectable_difference(found: GeneralDifference, *, among: int = 1) -> float 
     >>> round(detectable_difference(found), 2)
     0.3
     """
-    if not found.se or found.df is None:
+    if not difference.se or difference.df is None:
         return None
-    wanted = t_quantile(found.df, 1 - (1 - 0.95) / (2 * among)) + t_quantile(found.df, 0.8)
-    gap = wanted * found.se
+    wanted = t_quantile(difference.df, 1 - (1 - 0.95) / (2 * among)) + t_quantile(
+        difference.df, 0.8
+    )
+    gap = wanted * difference.se
     return gap if gap <= 1 else None
 
 

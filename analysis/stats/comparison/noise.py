@@ -257,8 +257,8 @@ def _complete(runs: Votes, truth: npt.NDArray[np.int64], n_runs: int) -> FloatAr
 
 def _certainty_sd(runs: Votes) -> float | None:
     """Pooled standard deviation of certainty within items."""
-    given = ~np.isnan(runs.certainty)
-    item, value = runs.item[given], runs.certainty[given]
+    stated = ~np.isnan(runs.certainty)
+    item, value = runs.item[stated], runs.certainty[stated]
     m = np.bincount(item)
     means = np.bincount(item, value) / np.maximum(m, 1)
     df = int((m[m > 0] - 1).sum())

@@ -141,8 +141,8 @@ def change_of_shift(
     halves = (np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)) / 2
     rows = np.flatnonzero(~np.isnan(halves))
     items = np.asarray(item, dtype=np.int64)[rows]
-    found = general_difference(halves[rows], _sharing(items, clusters, rows), level=level)
-    return _doubled(found)
+    difference = general_difference(halves[rows], _sharing(items, clusters, rows), level=level)
+    return _doubled(difference)
 
 
 def credit(choice: IntArray, target: IntArray) -> FloatArray:
@@ -190,12 +190,12 @@ def _exact(moved: FloatArray, items: IntArray) -> McNemar:
     return mcnemar(PairedCounts(int((sums > 0).sum()), int((sums < 0).sum()), sums.size))
 
 
-def _doubled(found: GeneralDifference) -> GeneralDifference:
-    ends = found.interval
+def _doubled(difference: GeneralDifference) -> GeneralDifference:
+    ends = difference.interval
     return replace(
-        found,
-        value=None if found.value is None else 2 * found.value,
-        se=None if found.se is None else 2 * found.se,
+        difference,
+        value=None if difference.value is None else 2 * difference.value,
+        se=None if difference.se is None else 2 * difference.se,
         interval=None if ends is None else replace(ends, low=2 * ends.low, high=2 * ends.high),
         narrow=None,
         as_best=None,

@@ -98,16 +98,16 @@ class AnswerScale:
         >>> scale.agreement[0].tolist(), scale.label.tolist()
         ([1.0, 0.75, 0.0], [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         """
-        value, given = np.asarray(values, dtype=np.float64), np.asarray(answers, dtype=np.int64)
-        wanted = max(FEWEST_OF_A_LABEL, given.sum() / 5 if given.size > 5 else 0)
-        labels, count = np.zeros(given.size, dtype=np.int64), 0
-        for place, number in enumerate(given[:-1].tolist(), start=1):
+        value, counts = np.asarray(values, dtype=np.float64), np.asarray(answers, dtype=np.int64)
+        wanted = max(FEWEST_OF_A_LABEL, counts.sum() / 5 if counts.size > 5 else 0)
+        labels, count = np.zeros(counts.size, dtype=np.int64), 0
+        for place, number in enumerate(counts[:-1].tolist(), start=1):
             count += number
-            is_full = count >= wanted and given[place:].sum() >= wanted
+            is_full = count >= wanted and counts[place:].sum() >= wanted
             labels[place] = labels[place - 1] + is_full
             count = 0 if is_full else count
         if not labels.any():
-            labels = np.arange(given.size)
+            labels = np.arange(counts.size)
         gap = np.subtract.outer(value, value) / (value.max() - value.min())
         return cls(1 - gap**2, np.eye(labels.max() + 1)[labels])
 
@@ -265,7 +265,7 @@ def pooled_replacement_test(
     if sharing is None:
         sharing = Sharing.of_items(votes.n_items, {}, votes)
     within = sharing.take(usable)
-    (found,) = pooled_replacement_tests(
+    (test,) = pooled_replacement_tests(
         counts[usable][None],
         choice[usable][None],
         within,
@@ -277,7 +277,7 @@ def pooled_replacement_test(
     load = np.bincount(votes.annotator[usable[votes.item]], minlength=votes.n_annotators)
     decided = np.bincount(choice[choice >= 0], minlength=1)
     return replace(
-        found,
+        test,
         same_label=float(decided.max() / decided.sum()) if decided.sum() else None,
         n_people=int((load > 0).sum()),
         people_effective=effective_number(load),
@@ -326,8 +326,10 @@ def pooled_replacement_tests(
         empty = PooledReplacement(none, none, none.advantage, None, 0, None, None, epsilon, 0)
         return [empty] * len(counts)
     scale = AnswerScale.of_choices(counts.shape[-1]) if scale is None else scale
-    given = counts.sum(axis=1) @ scale.label
-    rarest = np.where(_labels_of(given), given, given.max(initial=0) + 1).min(axis=1)
+    label_counts = counts.sum(axis=1) @ scale.label
+    rarest = np.where(_labels_of(label_counts), label_counts, label_counts.max(initial=0) + 1).min(
+        axis=1
+    )
     same = (models[..., None] == np.arange(counts.shape[-1])).mean(axis=1).max(axis=1)
     reason = why_not(sharing)
     *sides, gains, of_people = _two_scales(counts, models, None if reason else sharing, scale)
@@ -353,14 +355,14 @@ def pooled_replacement_tests(
             passed = low > 0 and max(raw.p, balanced.p) <= alpha
         counted = int(rarest[study]), float(same[study]), passed, epsilon, n
         people_gain = float(of_people[study].mean())
-        found = PooledReplacement(raw, balanced, gain, low, *counted, people_gain=people_gain)
-        results.append(found)
+        test = PooledReplacement(raw, balanced, gain, low, *counted, people_gain=people_gain)
+        results.append(test)
     return results
 
 
-def _labels_of(given: IntArray) -> BoolArray:
+def _labels_of(label_counts: IntArray) -> BoolArray:
     """Options that count as labels: the two responses, and a tie if somebody chose it."""
-    return np.asarray((given > 0) | (np.arange(given.shape[-1]) < 2))
+    return np.asarray((label_counts > 0) | (np.arange(label_counts.shape[-1]) < 2))
 
 
 def _two_scales(
@@ -422,12 +424,14 @@ def _spread(values: FloatArray, sharing: Sharing) -> Spread:
     People are on both sides of an agreement, so a few who happen to be similar would look both
     close to the model and precise.
     """
-    found = sharing.spread(values)
+    spread = sharing.spread(values)
     people = sharing.kinds.get(ANNOTATOR)
     if people is None:
-        return found
-    n, each = effective_number(people.sizes) or 1.0, float(people.memberships.mean())
-    return Spread(found.variance * n / (n - each), np.minimum(found.degrees_of_freedom, n - 1))
+        return spread
+    n, mean_memberships = effective_number(people.sizes) or 1.0, float(people.memberships.mean())
+    return Spread(
+        spread.variance * n / (n - mean_memberships), np.minimum(spread.degrees_of_freedom, n - 1)
+    )
 
 
 @dataclass(frozen=True, eq=False)

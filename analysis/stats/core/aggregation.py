@@ -227,9 +227,9 @@ def weight_totals(votes: Votes, weights: FloatArray) -> FloatArray:
 
 def mean_certainty(votes: Votes) -> FloatArray:
     """Mean certainty per item and option, missing ones ignored; NaN where there is none."""
-    given = votes.take(~np.isnan(votes.certainty))
-    n = given.counts()
-    totals = weight_totals(given, given.certainty)
+    stated = votes.take(~np.isnan(votes.certainty))
+    n = stated.counts()
+    totals = weight_totals(stated, stated.certainty)
     return np.asarray(np.divide(totals, n, out=np.full(n.shape, np.nan), where=n > 0))
 
 

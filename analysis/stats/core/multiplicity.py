@@ -218,8 +218,8 @@ def permuted_groups(
             weights = counts[0] / one[1] ** 2 + counts[1] / two[1] ** 2
             weights -= (counts[0] / one[1] - counts[1] / two[1]) ** 2 / sizes.shape[1]
             t = difference / np.sqrt(spread[:, None] * weights)
-        found: FloatArray = np.where(enough & np.isfinite(t), t, 0.0)
-        return found
+        defined: FloatArray = np.where(enough & np.isfinite(t), t, 0.0)
+        return defined
 
     observed = statistics(np.arange(sizes.shape[1])[None])[0]
     batch = max(1, _MOST_NUMBERS // max(1, errors.size + errors.shape[0] * within.shape[0]))
@@ -280,9 +280,9 @@ def _largest(
     seen = np.abs(observed) - _ALIKE
     alone, largest = np.ones(observed.shape), np.ones(observed.shape)
     for resampled in batches if enough.any() else ():
-        found = np.abs(resampled)
-        top = np.where(enough, found, 0).reshape(len(found), -1).max(axis=1)
-        alone += (found >= seen).sum(axis=0)
+        sizes = np.abs(resampled)
+        top = np.where(enough, sizes, 0).reshape(len(sizes), -1).max(axis=1)
+        alone += (sizes >= seen).sum(axis=0)
         top.sort()
         largest += len(top) - np.searchsorted(top, seen)
     p, adjusted, t = (
@@ -311,13 +311,13 @@ def holding(kinds: Sequence[float | None], *, level: float = 0.05) -> list[float
     >>> holding([0.02, None, 0.001, 0.3])
     [0.025, 0.0, 0.016666666666666666, 0.0]
     """
-    found = [0.0] * len(kinds)
+    levels = [0.0] * len(kinds)
     tested = sorted((p, place) for place, p in enumerate(kinds) if p is not None)
     for step, (p, place) in enumerate(tested):
         if p > level / (len(tested) - step):
             break
-        found[place] = level / (len(tested) - step)
-    return found
+        levels[place] = level / (len(tested) - step)
+    return levels
 
 
 def _tested(

@@ -210,14 +210,14 @@ def root_between(function: Callable[[float], float], low: float, high: float) ->
 
 def relabel(codes: npt.ArrayLike) -> tuple[IntArray, int]:
     """Replace codes by 0..G-1 in the same order; return them and G."""
-    found = np.asarray(codes)
-    if _is_dense(found):
+    labels = np.asarray(codes)
+    if _is_dense(labels):
         # Codes that fill their range need no sorting.
-        occurs = np.bincount(found) > 0
-        return (np.cumsum(occurs) - 1)[found], int(occurs.sum())
-    if found.ndim == 1 and found.size and found.dtype.kind in "iu" and found.min() >= 0:
-        return _by_digits(found.astype(np.int64, copy=False))
-    values, inverse = np.unique(found, return_inverse=True)
+        occurs = np.bincount(labels) > 0
+        return (np.cumsum(occurs) - 1)[labels], int(occurs.sum())
+    if labels.ndim == 1 and labels.size and labels.dtype.kind in "iu" and labels.min() >= 0:
+        return _by_digits(labels.astype(np.int64, copy=False))
+    values, inverse = np.unique(labels, return_inverse=True)
     return inverse.astype(np.int64), int(values.size)
 
 

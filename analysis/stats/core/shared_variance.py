@@ -312,7 +312,7 @@ def _components(squares: FloatArray, expected: FloatArray, pairs: FloatArray) ->
     """Variance components of each study; those below 0 are left out, the most negative first."""
     n_kinds = expected.shape[0]
     kept = np.ones(squares.shape, dtype=np.bool_)
-    found = np.zeros(squares.shape)
+    components = np.zeros(squares.shape)
     for _ in range(n_kinds):
         patterns = kept @ (1 << np.arange(n_kinds))
         for pattern in np.unique(patterns):
@@ -321,13 +321,13 @@ def _components(squares: FloatArray, expected: FloatArray, pairs: FloatArray) ->
             known = squares[rows][:, chosen].T
             full = np.zeros((rows.size, n_kinds))
             full[:, chosen] = np.linalg.solve(expected[chosen][:, chosen], known).T
-            found[rows] = full
-        below = np.where(found[:, 1:] < 0, found[:, 1:] * pairs[1:], 0.0)
+            components[rows] = full
+        below = np.where(components[:, 1:] < 0, components[:, 1:] * pairs[1:], 0.0)
         bad = np.flatnonzero((below < 0).any(axis=1))
         if bad.size == 0:
             break
         kept[bad, below[bad].argmin(axis=1) + 1] = False
-    return found
+    return components
 
 
 def _degrees_of_freedom(kind: SharedKind, n: int) -> float:
@@ -347,7 +347,7 @@ def _short(
     n: int, kinds: Mapping[str, SharedKind], used: list[str], degrees: FloatArray
 ) -> list[str]:
     """Kinds with too few clusters for conclusions about others."""
-    found = [
+    short = [
         name
         for name, freedom in zip(used, degrees, strict=True)
         if freedom < FEWEST_DEGREES_OF_FREEDOM - 1e-6
@@ -359,9 +359,9 @@ def _short(
         # Randomly filled seats make loads slightly unequal, which is rounded away.
         is_few = effective < FEWEST_ANNOTATORS - 1e-9
         is_few |= round(effective) < ANNOTATORS_PER_ANSWER * per_row - 1e-9
-        if is_few and ANNOTATOR not in found:
-            found.insert(0, ANNOTATOR)
-    return found
+        if is_few and ANNOTATOR not in short:
+            short.insert(0, ANNOTATOR)
+    return short
 
 
 def effective_number(loads: npt.ArrayLike) -> float | None:

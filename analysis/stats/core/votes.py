@@ -104,16 +104,16 @@ class Votes:
             _check_range(name, codes, 0, size - 1)
             sizes.append(size)
 
-        given = choices >= 0
+        answered = choices >= 0
         return cls(
-            item=items[given],
-            annotator=annotators[given],
-            choice=choices[given],
-            certainty=certainties[given],
+            item=items[answered],
+            annotator=annotators[answered],
+            choice=choices[answered],
+            certainty=certainties[answered],
             n_items=sizes[0],
             n_annotators=sizes[1],
             n_options=n_options,
-            n_missing=int((~given).sum()),
+            n_missing=int((~answered).sum()),
         )
 
     @classmethod
@@ -202,6 +202,6 @@ def _check_range(name: str, codes: IntArray, low: int, high: int) -> None:
 
 
 def _check_certainty(certainty: FloatArray) -> None:
-    given = certainty[~np.isnan(certainty)]
-    if given.size and not (1 <= given.min() and given.max() <= 100):
-        raise ValueError(f"`certainty` must lie in 1..100, got {given.min():g}..{given.max():g}.")
+    stated = certainty[~np.isnan(certainty)]
+    if stated.size and not (1 <= stated.min() and stated.max() <= 100):
+        raise ValueError(f"`certainty` must lie in 1..100, got {stated.min():g}..{stated.max():g}.")

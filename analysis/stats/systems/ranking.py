@@ -242,5 +242,5 @@ def _ratio(first: FloatArray, second: FloatArray) -> FloatArray:
     """Correlation of centred rows; NaN where a side does not vary."""
     size = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
     shared = (first * second).sum(axis=1)
-    found = np.divide(shared, size, out=np.full(size.size, np.nan), where=size > 0)
-    return np.asarray(found, dtype=np.float64)
+    ratio = np.divide(shared, size, out=np.full(size.size, np.nan), where=size > 0)
+    return np.asarray(ratio, dtype=np.float64)

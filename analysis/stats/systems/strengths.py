@@ -128,11 +128,11 @@ def system_strengths(
     hessian = _information(beta, log_tie, wins + wins.swapaxes(1, 2) + ties)[0]
     scores = rows.size * np.linalg.solve(hessian, np.vstack([gradient, tie_gradient]))
     within = sharing.take(rows)
-    found = tuple(linearised(beta[0], scores[:-1], within, level=level))
+    estimates = tuple(linearised(beta[0], scores[:-1], within, level=level))
     tie = Estimate(None, "empty_group")
     if n_ties:
         [tie] = linearised(log_tie, scores[-1:], within, level=level)
-    return Strengths(rows.size, n_ties, found, tie)
+    return Strengths(rows.size, n_ties, estimates, tie)
 
 
 def results(
@@ -148,7 +148,7 @@ def results(
     winner = np.where(chosen == 1, contests.second[rows], contests.first[rows])
     loser = np.where(chosen == 1, contests.first[rows], contests.second[rows])
     cell = winner * n + loser + (chosen == TIE) * n * n
-    cells = [np.bincount(cell, weights=each[rows], minlength=2 * n * n) for each in weights]
+    cells = [np.bincount(cell, weights=weight[rows], minlength=2 * n * n) for weight in weights]
     tables = np.array(cells, dtype=np.float64).reshape(-1, 2, n, n)
     return tables[:, 0], tables[:, 1] + tables[:, 1].swapaxes(1, 2)
 
@@ -247,5 +247,5 @@ def _likelihood(
     half = (beta[:, :, None] - beta[:, None, :]) / 2
     logs = np.logaddexp(np.logaddexp(half, -half), log_tie[:, None, None])
     of_ties = np.where(n_ties > 0, n_ties * np.where(n_ties > 0, log_tie, 0.0), 0.0)
-    found = (wins * half).sum(axis=(1, 2)) - (games * logs).sum(axis=(1, 2)) / 2 + of_ties
-    return np.asarray(found, dtype=np.float64)
+    likelihood = (wins * half).sum(axis=(1, 2)) - (games * logs).sum(axis=(1, 2)) / 2 + of_ties
+    return np.asarray(likelihood, dtype=np.float64)

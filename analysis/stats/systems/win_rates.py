@@ -82,17 +82,17 @@ def linearised(
 ) -> list[Estimate]:
     """Build estimates whose errors are means of `scores`, shape (n_estimates, n_rows)."""
     if reason := why_not(sharing):
-        return [Estimate(float(each), interval_reason=reason) for each in value]
-    spread, found = sharing.spread(scores), []
-    for each, variance, df in zip(value, spread.variance, spread.degrees_of_freedom, strict=True):
+        return [Estimate(float(mean), interval_reason=reason) for mean in value]
+    spread, estimates = sharing.spread(scores), []
+    for mean, variance, df in zip(value, spread.variance, spread.degrees_of_freedom, strict=True):
         if variance <= 0:
-            found.append(Estimate(float(each), interval_reason="no_variation"))
+            estimates.append(Estimate(float(mean), interval_reason="no_variation"))
             continue
         half = t_quantile(float(df), (1 + level) / 2) * math.sqrt(variance)
-        ends = float(each) - half, float(each) + half
+        ends = float(mean) - half, float(mean) + half
         interval = interval_of(*ends, level, "general t", sharing)
-        found.append(Estimate(float(each), interval=interval))
-    return found
+        estimates.append(Estimate(float(mean), interval=interval))
+    return estimates
 
 
 @dataclass(frozen=True)
@@ -170,17 +170,17 @@ def win_rates(
     check_level(level)
     rows = contests.rows(choice)
     margin, signs = margins(choice, rows), contests.signs(rows)
-    found = []
+    rates = []
     for system in range(contests.n_systems):
         own = np.flatnonzero(signs[system])
         gained = signs[system, own] * margin[own]
         if not own.size:
-            found.append(WinRate(0, 0, 0, Estimate(None, "empty_group")))
+            rates.append(WinRate(0, 0, 0, Estimate(None, "empty_group")))
             continue
         [mean] = general_differences(gained[None], sharing.take(rows[own]), level=level)
         wins, ties = int((gained > 0).sum()), int((gained == 0).sum())
-        found.append(WinRate(wins, ties, own.size, _half_scale(mean)))
-    return found
+        rates.append(WinRate(wins, ties, own.size, _half_scale(mean)))
+    return rates
 
 
 def corrected_win_rates(
@@ -262,8 +262,8 @@ def corrected_win_rates(
     value = 0.5 + gained[:, 0] / slope / 2
     within = sharing.take(rows)
     rates = tuple(
-        _within_bounds(each) if size else Estimate(None, "empty_group")
-        for each, size in zip(
+        _within_bounds(estimate) if size else Estimate(None, "empty_group")
+        for estimate, size in zip(
             linearised(value, scores / 2, within, level=level), sizes[:, 0], strict=True
         )
     )
@@ -279,17 +279,17 @@ def _half_scale(mean: GeneralDifference) -> Estimate:
     return Estimate(value, mean.reason, interval, mean.interval_reason)
 
 
-def _within_bounds(found: Estimate) -> Estimate:
+def _within_bounds(estimate: Estimate) -> Estimate:
     """Clip a share to 0..1."""
-    assert found.value is not None  # noqa: S101 - undefined shares do not come here
-    interval = found.interval
+    assert estimate.value is not None  # noqa: S101 - undefined shares do not come here
+    interval = estimate.interval
     if interval is not None:
         low, high = _cut(interval)
         if not low < high:
             return Estimate(None, "not_identified")
         interval = replace(interval, low=low, high=high)
-    value = min(max(found.value, 0.0), 1.0)
-    return Estimate(value, None, interval, found.interval_reason)
+    value = min(max(estimate.value, 0.0), 1.0)
+    return Estimate(value, None, interval, estimate.interval_reason)
 
 
 def _cut(interval: Interval) -> FloatArray:

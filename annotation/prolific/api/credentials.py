@@ -121,10 +121,10 @@ def credentials_in(account: ProlificAccount | None, study: Study) -> Credentials
 def credentials_of(study_id: int) -> Credentials:
     """The token of the study's own account. Raises `NotConfigured`."""
     entered = Recruitment.objects.filter(study=study_id, prolific_account__isnull=False)
-    found = entered.select_related("study", "prolific_account__given_by").first()
-    if found is None:
+    on_prolific = entered.select_related("study", "prolific_account__given_by").first()
+    if on_prolific is None:
         return Credentials(settings.PROLIFIC_API_TOKEN)
-    return credentials_in(found.prolific_account, found.study)
+    return credentials_in(on_prolific.prolific_account, on_prolific.study)
 
 
 # Webhooks

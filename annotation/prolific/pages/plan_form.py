@@ -368,11 +368,11 @@ class LaunchPlanForm(forms.Form):
     @staticmethod
     def _labels_of(question: DemographicQuestion, values: Mapping[str, Any]) -> dict[str, str]:
         """Prolific's label for each value of a question that has one."""
-        found = {
+        labels = {
             option["value"]: values.get(f"label-{question.key}-{number}", "")
             for number, option in enumerate(question.options)
         }
-        return {value: label for value, label in found.items() if label}
+        return {value: label for value, label in labels.items() if label}
 
     def plan(self) -> LaunchPlan:
         values = dict(self.cleaned_data)

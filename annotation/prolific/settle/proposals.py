@@ -216,7 +216,7 @@ def filtered_rows(rows: Iterable[SettlementRow], *, search: str, flag: str) -> l
     """Rows whose pseudonym contains `search`, with a flag of this rule, “any” or “none”."""
     fitting = []
     for row in rows:
-        rules = {each.rule for each in (*row.flags, *row.notes)}
+        rules = {flag_or_note.rule for flag_or_note in (*row.flags, *row.notes)}
         fits = {"": True, "any": bool(rules), "none": not rules}.get(flag, flag in rules)
         if fits and search.lower() in row.pseudonym.lower():
             fitting.append(row)

@@ -105,15 +105,15 @@ def pair(text: str) -> tuple[str, str]:
 
 def _extra_fields(fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """The fields of a judge with the extra fields of its requests. Raises `BadJudge`."""
-    found: dict[str, Any] = {}
+    fields_of_judge: dict[str, Any] = {}
     if (body := options["extra_body"]) is not None:
-        found[EXTRA_BODY] = read_body(body) if body.strip() else {}
-    for name, given in (
+        fields_of_judge[EXTRA_BODY] = read_body(body) if body.strip() else {}
+    for name, pairs in (
         (EXTRA_QUERY, options["extra_query"]),
         (EXTRA_HEADERS, options["extra_header"]),
     ):
-        if given is not None:
-            found[name] = {key: value for key, value in given if key}
+        if pairs is not None:
+            fields_of_judge[name] = {key: value for key, value in pairs if key}
     sealed = {}
     if (secret := options["secret_header"]) is not None:
         variables = {name.lower(): variable for name, variable in secret if name}
@@ -126,11 +126,11 @@ def _extra_fields(fields: dict[str, Any], options: dict[str, Any]) -> dict[str, 
         if missing := [variables[name] for name, value in values.items() if not value]:
             raise BadJudge(f"The environment variable {missing[0]} is empty. Set it and try again.")
         check_secret_values(values)
-        found[SECRET_HEADERS] = sorted(values)
+        fields_of_judge[SECRET_HEADERS] = sorted(values)
         sealed = {"sealed_headers": seal(json.dumps(values)) if values else ""}
-    if not found:
+    if not fields_of_judge:
         return {}
-    return {"model_options": fields.get("model_options", {}) | found} | sealed
+    return {"model_options": fields.get("model_options", {}) | fields_of_judge} | sealed
 
 
 def _options_help() -> list[str]:

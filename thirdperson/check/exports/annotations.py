@@ -124,12 +124,12 @@ def _part(record: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _responses(record: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """Question, annotator and value of each submitted response."""
-    given = record.get("responses")
-    if isinstance(given, dict):
-        for question, responses in given.items():
+    responses_by_question = record.get("responses")
+    if isinstance(responses_by_question, dict):
+        for question, responses in responses_by_question.items():
             for response in objects(responses):
                 yield question, first_of(response.get("user_id"), "user"), response.get("value")
-    for response in objects(given):
+    for response in objects(responses_by_question):
         if response.get("status", "submitted") != "submitted":
             continue
         rater = first_of(response.get("user_id"), "user")

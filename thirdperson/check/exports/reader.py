@@ -137,14 +137,14 @@ def _metrics(marks: Iterable[ReaderMark], name: str, metric: str) -> tuple[str, 
 
 def plain_fields(fields: Any, prefix: str = "") -> dict[str, str]:
     """The texts, numbers and truth values of an object; nested ones by their path."""
-    found: dict[str, str] = {}
+    plain: dict[str, str] = {}
     if isinstance(fields, dict):
         for key, value in fields.items():
             if isinstance(value, dict):
-                found |= plain_fields(value, f"{prefix}{key}.")
+                plain |= plain_fields(value, f"{prefix}{key}.")
             elif isinstance(value, (str, int, float)):
-                found[f"{prefix}{key}"] = text(value)
-    return found
+                plain[f"{prefix}{key}"] = text(value)
+    return plain
 
 
 def nested(row: Mapping[str, str]) -> dict[str, Any]:
