@@ -301,7 +301,7 @@ def _persona(report: ReportJson, judge: Any) -> Iterator[Line]:
         if in_points and ends is not None:
             in_points += f" ({points_range(ends)})"
         why = "nobody was asked about another persona, here or in a linked study with a report"
-        yield _line(words, in_points and worth + where, why)
+        yield _line(words, in_points and in_points + where, why)
 
 
 def _datasheet(report: ReportJson, judge: Any) -> Iterator[Line]:
