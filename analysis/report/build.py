@@ -222,8 +222,8 @@ def _inputs(data: Dataset) -> Json:
         ),
         "runs": len(data.runs),
         **({"runs_left_out": data.runs_left_out} if data.runs_left_out else {}),
-        "personas": len({item.persona for item in data.items}),
-        "questions": len({item.question for item in data.items}),
+        "personas": len({item.persona for item in data.items} - {""}),
+        "questions": len({item.question for item in data.items} - {""}),
         "truth": truths | {"unknown": int((data.truth < 0).sum())},
     }
 

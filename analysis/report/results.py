@@ -18,6 +18,7 @@ from analysis.report.quantities import (
     Words,
     capitalised,
     clause,
+    joined,
     say,
 )
 from analysis.report.report_json import ReportJson
@@ -199,7 +200,12 @@ def decided_by_both(report: ReportJson, index: int) -> Population:
     rule = "that both decided"
     if "asked_of_all" in difference:
         rule = "that every competing judge was asked and both decided"
-    return items(report, rule, difference["n"], path)
+    return items(report, known(report, index) + rule, difference["n"], path)
+
+
+def known(report: ReportJson, index: int) -> str:
+    """The beginning of a rule about scored items, if a judge decided others without an answer."""
+    return "with a known answer " if report["judges"][index]["excluded"]["no_truth"] else ""
 
 
 def certainty_limit(threshold: Quantity) -> Text:
@@ -226,6 +232,27 @@ def clusters_of(
     among = report["human"]["annotators"] if kind == "people" else report["inputs"][kind]
     # An item without a persona or a question is a cluster of its own.
     return Population(one, "behind the comparison", n, max(n, among), place)
+
+
+def scope_of(report: ReportJson, result: ReportJson) -> tuple[list[str], list[str]]:
+    """The kinds of which a result speaks in general, and those of which the study has only one.
+
+    Neither has a kind that no item names, such as questions of a table without such a column.
+    """
+    named = [k for k in ("people", "personas", "questions") if report["inputs"].get(k, 1)]
+    only = [kind.removesuffix("s") for kind in named if kind in result["one"]]
+    return [kind for kind in named if kind not in result["one"]], only
+
+
+def about(inputs: ReportJson, *kinds: str) -> Text | Words:
+    """The numbers of personas and questions, of those kinds that items name."""
+    units = {"personas": "persona", "questions": "distinct question"}
+    numbers = [
+        clause("{of}", of=Population(units[kind], n=inputs[kind], path=f"inputs.{kind}"))
+        for kind in kinds
+        if inputs[kind]
+    ]
+    return clause(" about {numbers}", numbers=joined(numbers)) if numbers else NOTHING
 
 
 def uneven(result: ReportJson, path: str = "") -> Text | None:

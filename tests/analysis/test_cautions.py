@@ -7,7 +7,7 @@ import pytest
 
 from analysis.report.render import render_html
 from analysis.report.verdict.first_screen import labels_needed, verdict_of
-from studies.models import Study
+from studies.models import Item, Study
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
@@ -254,3 +254,39 @@ def test_people_behind_the_comparison_are_not_taken_for_all_of_the_study():
 
     assert any("Only 3 people (of 6) behind the comparison" in text for text in verdict.caveats)
     assert "people (3 of 6 people so far, behind the comparison)" in verdict.settling
+
+
+def exchanged(rng, item, truth, votes):
+    return MIRROR[truth] if rng.random() < 0.95 else truth
+
+
+def test_a_judge_that_names_the_other_response_is_named_and_its_answers_are_checked_first():
+    _, verdict = read(planted(exchanged))
+
+    assert "(as if responses were exchanged)" in verdict.caveats[0]
+    assert verdict.settling.startswith("Check the answers of j first: they are right less often")
+
+
+def test_people_below_chance_are_not_called_too_few():
+    _, verdict = read(planted(right=0.15))
+
+    assert "(as if responses were exchanged)" in verdict.caveats[0]
+    assert verdict.settling.startswith("Check the answers of the majority of people first")
+
+
+def test_items_without_a_known_answer_are_not_items_that_nobody_decided():
+    study = planted(truths=False)
+    some = Item.objects.filter(study=study).values_list("pk", flat=True)[:60]
+    Item.objects.filter(pk__in=list(some)).update(first_person="r1")
+
+    _, verdict = read(study)
+
+    assert "60 items (of 150) with a known answer that both decided" in verdict.answer.sentence
+
+
+def test_one_persona_is_not_asked_for_new_ones():
+    report, verdict = read(planted(personas=1, persona_of=lambda place: 0))
+
+    assert report["headline"]["state"] == "cannot_tell"
+    assert "with new questions" in verdict.settling
+    assert "personas" not in verdict.settling

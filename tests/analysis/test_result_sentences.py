@@ -503,6 +503,7 @@ def compared(draw):
     n, more = draw(st.integers(0, 300)), draw(st.sampled_from([0, 100]))
     report = {
         "inputs": {"items": n + more},
+        "judges": [{"excluded": {"no_truth": draw(st.sampled_from([0, more]))}}],
         "comparison": [{"difference_general": draw(differences(n, family=2))}],
     }
     return report, standing(report["comparison"][0]["difference_general"])

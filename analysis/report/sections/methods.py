@@ -15,7 +15,7 @@ from analysis.report.quantities import (
     say,
     sentences,
 )
-from analysis.report.results import NOTHING, items
+from analysis.report.results import NOTHING, about, items
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import at, shown
 from analysis.report.tables import Table, TableColumn, compact
@@ -228,11 +228,10 @@ def _of_items(report: ReportJson) -> Text:
     unread = is_asked and study.get("unreviewed_translation")
     texts = study.get("item_languages")
     asked = say(
-        "{every} about {personas} and {questions}; task: {task}"
+        "{every}{about}; task: {task}"
         + ("; people were asked in: {language}{unread}{texts}." if is_asked else "{texts}."),
         every=every,
-        personas=Population("persona", n=inputs["personas"], path="inputs.personas"),
-        questions=Population("distinct question", n=inputs["questions"], path="inputs.questions"),
+        about=about(inputs, "personas", "questions"),
         task=Name(study["task"]),
         language=Name(study["language"] or "not stated"),
         unread=NOTHING

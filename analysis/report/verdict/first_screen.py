@@ -31,9 +31,11 @@ from analysis.report.report_json import ReportJson
 from analysis.report.results import (
     NOTHING,
     clusters_of,
+    decided_by_both,
     decided_by_judge,
     is_lopsided,
     items,
+    scope_of,
     uneven,
 )
 from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
@@ -57,7 +59,7 @@ from analysis.report.verdict.answer import (
     replacement_of,
 )
 from analysis.report.verdict.chart import VerdictChart, chart_of
-from analysis.report.words import listed, run_name
+from analysis.report.words import listed, people_words, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import (
@@ -144,6 +146,15 @@ def order_notes(report: ReportJson) -> Iterator[Text]:
     elif "run" in report["headline"]:
         index = headline_run(report)
         yield from order_words(judge_name(report, index), report["judges"][index])
+    else:
+        for judge in _changing_with_order(report):
+            yield from order_words(run_name(judge, report["judges"]), judge)
+
+
+def _changing_with_order(report: ReportJson) -> list[ReportJson]:
+    """The judges that changed every choice with the order, so that none of their answers counts."""
+    orders = [(judge, judge["position"]["both_orders"]) for judge in report["judges"]]
+    return [judge for judge, both in orders if both["n"] and not both["consistent"]]
 
 
 SHOWN_CAVEATS = 3
@@ -208,9 +219,13 @@ def _agreement_only(report: ReportJson) -> Text | None:
 
 def _few(report: ReportJson) -> Text | None:
     basis = rests_on(report)
+    named = report["inputs"]
     for kind in (*basis.get("too_few", ()), *basis.get("one", ()), *basis.get("few", ())):
         if not basis["clusters"].get(kind) or is_lopsided(basis, kind):
             return None
+        if not named.get(kind, 1):
+            # A table without questions says nothing about how many there are.
+            continue
         of, who = clusters_of(basis, kind, report=report), effective_people(basis)
         few = clause("{of} ({who})", of=of, who=who) if kind == "people" and who else of
         return say("Only {few}: others may differ.", few=few)
@@ -316,7 +331,9 @@ def _averages(report: ReportJson) -> Text:
     return say("These are averages. Do not use them for decisions about individuals.")
 
 
-def _stereotypes(report: ReportJson) -> Text:
+def _stereotypes(report: ReportJson) -> Text | None:
+    if not report["inputs"]["personas"]:
+        return None
     return say("Answers from profiles may be stereotypes.")
 
 
@@ -376,6 +393,10 @@ def _settling(report: ReportJson) -> Text:
             return say("Ask people about the same items.")
         case "judges_only":
             return say("More people per item, so that a majority decides.")
+        case "people_only" if _changing_with_order(report):
+            return say("A judge that keeps its choice when the responses change places.")
+        case "people_only" if report["judges"]:
+            return say("A judge with answers that count.")
         case "people_only":
             return say("A judge run on the same items.")
     difference = report["comparison"][headline_run(report)]["difference_general"]
@@ -384,8 +405,7 @@ def _settling(report: ReportJson) -> Text:
     if state in SETTLED:
         if "people" in difference["one"]:
             return _enough(report, "for these people and items like these", "Other people need")
-        only = [kind.removesuffix("s") for kind in difference["one"]]
-        kinds = [kind for kind in ("people", "personas", "questions") if kind[:-1] not in only]
+        kinds, only = scope_of(report, difference)
         its_own = f", and for the only {listed(only)}" if only else ""
         return _enough(
             report, f"for {listed(['items', *kinds])} like these{its_own}", "Others need"
@@ -411,11 +431,26 @@ def _nothing_to_compare(report: ReportJson) -> Text | None:
             "Ask without ties, or about responses that differ more: no majority chose a response."
         )
     chance = 1 / (3 if report["study"]["allow_tie"] else 2)
-    sides = (report["human"]["majority"], report["judges"][headline_run(report)])
-    if all(side["n"] >= MIN_COMPARED and _is_below(side, chance) for side in sides):
+    index = headline_run(report)
+    sides = {
+        people_words(report): report["human"]["majority"],
+        judge_name(report, index): report["judges"][index],
+    }
+    below = [
+        name
+        for name, side in sides.items()
+        if side["n"] >= MIN_COMPARED and _is_below(side, chance)
+    ]
+    if len(below) == len(sides):
         return say(
             "Check the known answers first: people and judge are right less often than by chance, "
             "as if responses were exchanged."
+        )
+    if below:
+        return say(
+            "Check the answers of {who} first: they are right less often than by chance, as if "
+            "responses were exchanged.",
+            who=Name(below[0]),
         )
     return None
 
@@ -487,7 +522,8 @@ def few_kinds(report: ReportJson, basis: ReportJson) -> Text:
     more = joined([_so_far(report, basis, kind) for kind in few])
     if lopsided and not cause:
         return say(
-            "Items spread more evenly over {kinds}{more}: at present a few have most of them.",
+            "Items spread more evenly over {kinds}{more}: at present one or a few have most of "
+            "them.",
             kinds=Words(listed(lopsided)),
             more=clause(", and more {more}", more=more) if few else NOTHING,
         )
@@ -554,8 +590,8 @@ def _without_truth(report: ReportJson) -> Text:
             return say("More items, or a judge that follows what people see in them.")
     if replaced.state != "cannot_tell":
         return say(
-            "No more data are needed on agreement. To see whether they are right, ask about items "
-            "with a known right answer."
+            "No more data are needed on agreement. To see whether people and judge are right, ask "
+            "about items with a known right answer."
         )
     factor = replaced.times_more()
     if factor > MOST:
@@ -683,7 +719,7 @@ def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
             more=Words("more" if difference["value"] > 0 else "less"),
         )
     if factor > MOST:
-        of = items(report, "that both decided", difference["n"])
+        of = decided_by_both(report, headline_run(report))
         size: Text | Words = Words("")
         if factor < math.inf:
             total = _planned(rounded(report["inputs"]["items"] * factor))
@@ -698,10 +734,12 @@ def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
             gap=Quantity("size", of, difference["value"]),
             margin=margin,
         )
+    new = [kind for kind in scope_of(report, difference)[0] if kind != "people"]
     return say(
-        "About {more}, with new personas and questions. If the difference seen here is the true "
-        "one, four of five such studies show {shows}.",
+        "About {more}{new}. If the difference seen here is the true one, four of five such studies "
+        "show {shows}.",
         more=_more(report, factor),
+        new=Words(f", with new {listed(new)}" if new else ""),
         shows=shows,
     )
 

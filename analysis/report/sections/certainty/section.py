@@ -15,7 +15,7 @@ from analysis.report.quantities import (
     say,
 )
 from analysis.report.report_json import Json
-from analysis.report.results import Finding, TestResult, adjusted, certainty_limit, items
+from analysis.report.results import Finding, TestResult, adjusted, certainty_limit, items, known
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.certainty.calibration import CalibrationSection
@@ -146,7 +146,7 @@ class WhereCertain:
     def of_run(cls, report: ReportJson, index: int, name: Name) -> "WhereCertain":
         path = f"comparison.{index}.certainty.high_sets"
         sets = report["comparison"][index]["certainty"]["high_sets"]
-        both = items(report, "that both decided", sets["n"], f"{path}.n")
+        both = items(report, f"{known(report, index)}that both decided", sets["n"], f"{path}.n")
         judge, people = (
             Population("item", rule, sets[key]["n"], both.n, f"{path}.{key}.n", f"{path}.n")
             for rule, key in (
@@ -273,11 +273,10 @@ def _certainty(report: ReportJson) -> Text:
     if single["at_threshold"]:
         scored = Population(
             "answer of people",
-            "that are right or wrong",
-            single["n"],
+            "with a certainty that are right or wrong",
+            single["high"]["n"] + single["low"]["n"],
             report["human"]["answers"],
-            f"{path}.n",
-            "human.answers",
+            among_path="human.answers",
         )
         exactly = clause(
             "Of {at.of}, {at} {is} exactly there. ",

@@ -248,8 +248,9 @@ def _methods(report: ReportJson) -> Iterator[Sentence]:
     if report["human"]["majority"]["accuracy"] is not None:
         x = accuracy_of(report["human"]["majority"], "human.majority", decided_by_people(report))
         interval = clause(" ({x.interval})", x=x) if x.interval.ends else Words("")
-        form = "The majority was correct on {x} of {x.of}{interval}."
-        yield Sentence("methods", say(form, x=x, interval=interval))
+        form = "{who} was correct on {x} of {x.of}{interval}."
+        who = Words(people_words(report).capitalize())
+        yield Sentence("methods", say(form, who=who, x=x, interval=interval))
 
 
 def at_a_glance(report: ReportJson) -> Table:

@@ -28,6 +28,8 @@ from analysis.stats.agreement.copies import fewest_with, follows_majority, same_
 # A share of items that so few personas or questions have is named.
 MOST_ITEMS, FEW_OF_ALL = 0.8, 0.25
 FEWEST_CLUSTERS = 6
+# A side that is right on so small a share of its items or answers seems to name the other response.
+EXCHANGED = 0.25
 # With fewer repeated items, intervals are hardly too narrow.
 MANY_REPEATED = 0.02
 # So many verdicts that no response is better, where one is, decide what accuracy means.
@@ -274,7 +276,16 @@ def _constant_texts(names: Mapping[str, str], beaten: Sequence[Beaten]) -> Itera
     for of in dict.fromkeys(side.of for side in beaten):
         same = [side for side in beaten if side.of == of]
         parts = [
-            clause("{who} on {x}", who=Name(names[side.who]), x=side.share(side.correct))
+            clause(
+                "{who} on {x}{exchanged}",
+                who=Name(names[side.who]),
+                x=side.share(side.correct),
+                exchanged=Words(
+                    " (as if responses were exchanged)"
+                    if side.correct <= EXCHANGED * side.n
+                    else ""
+                ),
+            )
             for side in same
         ]
         yield say(
