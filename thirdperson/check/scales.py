@@ -36,6 +36,7 @@ from analysis.stats import (
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
 from analysis.stats.core.multiplicity import left_by_holm
 from analysis.stats.core.results import IntArray, Trust
+from analysis.stats.core.shared_variance import ANNOTATORS_PER_ANSWER, FEWEST_ANNOTATORS
 from thirdperson.check.labels import LabelTable
 from thirdperson.check.level_shift import LevelShift, level_shifts
 from thirdperson.check.levels import LabelScale
@@ -287,8 +288,12 @@ def _sentence(
             f"least {FEWEST_OF_A_LABEL} are needed."
         )
     if why == "clusters":
-        short = reason(test.raw.advantage.interval_reason or "too_few_of_a_label")
-        return f"{open_}: {short}."
+        why_none = test.raw.advantage.interval_reason or "too_few_of_a_label"
+        votes = table.votes
+        fewest = max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * votes.n / votes.n_items)
+        if why_none == "too_few_annotators" and (n := votes.n_annotators) < fewest:
+            return f"{open_}: {number_of(n, 'person')} {'is' if n == 1 else 'are'} too few."
+        return f"{open_}: {reason(why_none)}."
     if why == "one_label":
         share = percent(test.same_label)
         return f"{judge} gives the same label to {share} of the items, so it decides nothing."
