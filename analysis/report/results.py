@@ -479,14 +479,21 @@ def late_changes(report: ReportJson) -> list[Text]:
                 day=Name(change["on"]),
             )
         )
+    at_once: dict[tuple[str, bool], list[Text]] = {}
     for extra in report["registration"].get("late_extras", ()):
+        same = at_once.setdefault((extra["on"], extra["after_report"]), [])
+        same.append(clause("“{extra}”", extra=Name(extra["title"])))
+    for (day, is_after_report), titles in at_once.items():
+        is_one = len(titles) == 1
         sentences.append(
             say(
-                "“{extra}” was turned on on {day}, after {when}. What it adds was decided after "
+                "{extras} {verb} turned on on {day}, after {when}. What {they} was decided after "
                 "the data.",
-                extra=Name(extra["title"]),
-                day=Name(extra["on"]),
-                when=Words("a report" if extra["after_report"] else "the first answer"),
+                extras=joined(titles),
+                verb=Words("was" if is_one else "were"),
+                day=Name(day),
+                when=Words("a report" if is_after_report else "the first answer"),
+                they=Words("it adds" if is_one else "they add"),
             )
         )
     return sentences

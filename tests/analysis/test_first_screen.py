@@ -365,3 +365,21 @@ def test_answers_exactly_at_the_threshold_are_of_those_with_a_certainty():
     texts = [str(each.text) for each in all_sentences(report_of(study), "limit")]
 
     assert any("Of 30 answers of people (of 40) with a certainty" in text for text in texts)
+
+
+def test_a_judge_that_saw_no_persona_is_not_compared_as_if_it_had(right_of_80):
+    right_of_80["judges"][0]["features"] = "none"
+    assert "a did not see the persona." in verdict_of(right_of_80).caveats
+
+    right_of_80["judges"][0]["features"] = "age,job"
+    assert "a saw only age and job of the persona." in verdict_of(right_of_80).caveats
+
+
+def test_a_judge_left_out_of_the_first_screen_is_named_once(right_of_80):
+    right_of_80["judges"].append({**right_of_80["judges"][0], "judge": "b", "items": 10})
+    right_of_80["judges"][1] |= {"run": "b", "competes": False}
+    right_of_80["comparison"].append({**right_of_80["comparison"][0], "judge": "b", "run": "b"})
+
+    texts = [str(each.text) for each in all_sentences(right_of_80, "missing")]
+
+    assert sum("10 items (of 80)" in text for text in texts) == 1

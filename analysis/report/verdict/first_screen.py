@@ -315,6 +315,21 @@ def _perfect(report: ReportJson) -> Text | None:
     return None
 
 
+def _less_of_persona(report: ReportJson) -> Text | None:
+    """The judge of the answer, if it saw less of the persona than people did."""
+    replaced = replacement_of(report)
+    if replaced is None and not _has_run(report):
+        return None
+    judge = report["judges"][replaced.index if replaced else headline_run(report)]
+    if judge["features"] == "all":
+        return None
+    form = "{name} saw only {features} of the persona."
+    if judge["features"] == "none":
+        form = "{name} did not see the persona."
+    features = Words(listed(judge["features"].split(",")))
+    return say(form, name=Name(judge["judge"]), features=features)
+
+
 def _unknown_truth(report: ReportJson) -> Text | None:
     unknown = items(report, "", report["inputs"]["truth"]["unknown"])
     if unknown.is_whole or not unknown.n:
@@ -346,6 +361,7 @@ CAVEATS: tuple[Caveat, ...] = (
     _refusing,
     _identical,
     _perfect,
+    _less_of_persona,
     _of_chapters,
     _chosen_late,
     _unequal,

@@ -370,7 +370,7 @@ def _of_judges(report: ReportJson) -> Iterator[Text]:
                 asked=asked,
                 why=joined(list(_unread(judge, asked, f"judges.{place}")), last=", "),
             )
-        elif not asked.is_whole:
+        elif not asked.is_whole and judge.get("competes", True):
             yield say(
                 "{name} was asked about {asked}; comparisons use the items that both sides "
                 "decided.",
