@@ -290,3 +290,41 @@ def test_one_persona_is_not_asked_for_new_ones():
     assert report["headline"]["state"] == "cannot_tell"
     assert "with new questions" in verdict.settling
     assert "personas" not in verdict.settling
+
+
+def panel(*, copies, n=60, people=5, right=0.75):
+    """Everybody answers every item; the first `copies` people give the same answers."""
+    rng = random.Random(3)
+    study = make_study(state=Study.State.CLOSED, extras=[])
+    raters = [make_rater(study=study) for _ in range(people)]
+    for place in range(n):
+        truth = ("r1", "r2")[place % 2]
+        item = make_item(study=study, question=f"Question {place}?", first_person=truth)
+        choices = [truth if rng.random() < right else MIRROR[truth] for _ in raters]
+        for number, rater in enumerate(raters):
+            answer(rater, item, choices[0 if number < copies else number], 80)
+    return study
+
+
+def test_people_who_always_answer_alike_are_named():
+    report, verdict = read(stored_at_once()(panel)(copies=2))
+
+    [alike] = report["cautions"]["alike"]
+    assert (alike["people"], alike["among"], alike["fewest"]) == (2, 5, 60)
+    assert 0.5 < alike["others"] < 0.8
+    share = f"{100 * alike['others']:.1f} %"
+    assert any(
+        text.startswith("2 people (of 5) give the same answers to all items that two of them share")
+        and f"(60 or more), while other pairs agree on {share}" in text
+        for text in (one.replace("\u00a0", " ") for one in verdict.caveats)
+    )
+
+
+def test_if_all_answer_alike_errors_tell_it_from_easy_items():
+    report, verdict = read(stored_at_once()(panel)(copies=3, people=3))
+    wrong = report["cautions"]["alike"][0]["wrong"]
+    assert f"also to {wrong} items on which they are wrong: find out" in verdict.caveats[0]
+
+    easy, _ = read(stored_at_once()(panel)(copies=3, people=3, right=1.0))
+    usual, _ = read(stored_at_once()(panel)(copies=0))
+    assert "alike" not in {*easy.get("cautions", {}), *usual.get("cautions", {})}
