@@ -101,7 +101,9 @@ def values_entry(study: ReportedStudy) -> Json:
                 {"name": value, "items": int(items.size), "acts": float((side == 0).mean())}
                 for value, (items, side) in rows.items()
             ],
-            "people": _chosen(rows, n, answers.item, answers.choice, shared.answers),
+            "people": _chosen(
+                rows, n, answers.item, answers.choice.astype(np.int64), shared.answers
+            ),
             "judges": judges,
         }
     }

@@ -219,7 +219,7 @@ def test_values_are_those_that_the_release_counts(tmp_path):
     """Those affected are written about in other words, such as “Respect for resources”."""
     (tmp_path / "dilemmas_with_detail_by_action.csv").write_text(
         "idx,dilemma_situation,action_type,action,values_direct,values_indirect,values_names\n"
-        "55,A guest is late.,to_do,Begin to eat,\"['Calm']\",\"['Order', 'A']\",\"['calm', 'order']\"\n"
+        "55,A guest is late.,to_do,Eat,\"['Calm']\",\"['Order', 'A']\",\"['calm', 'order']\"\n"
         "55,A guest is late.,not_to_do,Wait for the guest,\"['Respect for guests']\",[],[]\n"
     )
 
