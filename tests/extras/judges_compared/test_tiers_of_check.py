@@ -56,7 +56,7 @@ def result(tmp_path, capsys, raters):
 def test_z_and_tier_of_a_file_are_those_of_another_program(result, raters):
     crowd, judges = raters
     kappa = sklearn.cohen_kappa_score
-    of_person = {name: [] for name in crowd}
+    of_person: dict[str, list[float]] = {name: [] for name in crowd}
     for one, other in combinations(crowd, 2):
         value = kappa(crowd[one], crowd[other])
         of_person[one].append(value)
