@@ -111,8 +111,6 @@ def answered_alike(
     ([0, 1], 30, None, None)
     """
     items, people, choices = (np.asarray(x, dtype=np.int64) for x in (item, annotator, choice))
-    if not people.size:
-        return AnsweredAlike(people, 0, None, None)
     size = (int(people.max(initial=-1)) + 1, int(items.max(initial=-1)) + 1)
     same = csr_array((size[0], size[0]), dtype=np.int64)
     for option in np.unique(choices):
@@ -122,6 +120,8 @@ def answered_alike(
     answered = csr_array((np.ones(people.size, dtype=np.int64), (people, items)), size)
     shared = triu(answered @ answered.T, 1).tocoo()
     one, other = shared.coords
+    if not one.size:
+        return AnsweredAlike(np.zeros(0, dtype=np.int64), 0, None, None)
     n = np.asarray(shared.data, dtype=np.int64)
     found = same_throughout(n, np.asarray(same[one, other]).ravel())
     alike = np.unique(np.concatenate([one[found.people], other[found.people]]))
