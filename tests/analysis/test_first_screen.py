@@ -371,8 +371,8 @@ def test_a_judge_that_saw_no_persona_is_not_compared_as_if_it_had(right_of_80):
     right_of_80["judges"][0]["features"] = "none"
     assert "a did not see the persona." in verdict_of(right_of_80).caveats
 
-    right_of_80["judges"][0]["features"] = "age,job"
-    assert "a saw only age and job of the persona." in verdict_of(right_of_80).caveats
+    right_of_80["judges"][0]["features"] = "age,job2"
+    assert "a saw only age and job2 of the persona." in verdict_of(right_of_80).caveats
 
 
 def test_a_judge_left_out_of_the_first_screen_is_named_once(right_of_80):

@@ -326,7 +326,7 @@ def _less_of_persona(report: ReportJson) -> Text | None:
     form = "{name} saw only {features} of the persona."
     if judge["features"] == "none":
         form = "{name} did not see the persona."
-    features = Words(listed(judge["features"].split(",")))
+    features = Name(listed(judge["features"].split(",")))
     return say(form, name=Name(judge["judge"]), features=features)
 
 
