@@ -167,10 +167,10 @@ def _model(run: ReportJson) -> str:
     record = run["record"]
     own = record["parameters"]
     # The parameters that were sent or, if these are not stored, the intended ones.
-    sent = [each["parameters"] for each in record["sent"]] or [own]
+    sent = [request["parameters"] for request in record["sent"]] or [own]
     sampling = []
     for key, word in (("temperature", "temperature"), ("top_p", "top-p")):
-        values = list(dict.fromkeys(each.get(key) for each in sent))
+        values = list(dict.fromkeys(request.get(key) for request in sent))
         if values != [None]:
             words = ["the server's own" if value is None else str(value) for value in values]
             sampling.append(f"{word} {' or '.join(words)}")

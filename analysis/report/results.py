@@ -213,13 +213,13 @@ def certainty_limit(threshold: Quantity) -> Text:
 
 
 def clusters_of(
-    found: ReportJson, kind: str, path: str = "", report: ReportJson | None = None
+    result: ReportJson, kind: str, path: str = "", report: ReportJson | None = None
 ) -> Population:
     """The people, personas or questions that a result in report.json rests on.
 
     With the `report`, of how many, of whom others answered or have other items.
     """
-    one, n = "person" if kind == "people" else kind.removesuffix("s"), found["clusters"][kind]
+    one, n = "person" if kind == "people" else kind.removesuffix("s"), result["clusters"][kind]
     place = path and f"{path}.clusters.{kind}"
     if report is None:
         return Population(one, n=n, path=place)
@@ -228,21 +228,21 @@ def clusters_of(
     return Population(one, "behind the comparison", n, max(n, among), place)
 
 
-def uneven(found: ReportJson, path: str = "") -> Text | None:
+def uneven(result: ReportJson, path: str = "") -> Text | None:
     """One person's share of the answers, if people would otherwise be enough."""
-    if not found.get("people_uneven"):
+    if not result.get("people_uneven"):
         return None
-    of = clusters_of(found, "people", path)
-    part = Quantity("part", of, found["people_largest"], path and f"{path}.people_largest")
+    of = clusters_of(result, "people", path)
+    part = Quantity("part", of, result["people_largest"], path and f"{path}.people_largest")
     return clause("one of the {x.of} gave {x} of the answers", x=part)
 
 
-def is_lopsided(found: ReportJson, kind: str) -> bool:
+def is_lopsided(result: ReportJson, kind: str) -> bool:
     """Whether there are enough personas or questions, but a few have most of the items."""
     # Here, because a card of a bundle uses this module and loads no statistics.
     from analysis.stats.core.shared_variance import FEW_CLUSTERS
 
-    return kind != "people" and found["clusters"][kind] >= FEW_CLUSTERS
+    return kind != "people" and result["clusters"][kind] >= FEW_CLUSTERS
 
 
 def no_truth(report: ReportJson) -> Text:
@@ -262,11 +262,11 @@ def no_truth(report: ReportJson) -> Text:
 
 def people_agree(report: ReportJson) -> Quantity:
     """How often two people of the same item agree, each item counting once."""
-    found, path = report["human"]["agreement"], "human.agreement"
-    n, rule = found["unanimous"]["n"], "that two or more people answered"
+    agreement, path = report["human"]["agreement"], "human.agreement"
+    n, rule = agreement["unanimous"]["n"], "that two or more people answered"
     of = items(report, rule, n, f"{path}.unanimous.n")
-    interval = QuantityInterval.at(found, "percent_general_ci", path)
-    return Quantity("rate", of, found["percent"], f"{path}.percent", interval)
+    interval = QuantityInterval.at(agreement, "percent_general_ci", path)
+    return Quantity("rate", of, agreement["percent"], f"{path}.percent", interval)
 
 
 def accuracy_of(side: ReportJson, path: str, of: Population, key: str = "ci") -> Quantity:

@@ -527,3 +527,11 @@ def test_the_verdict_is_drawn_as_a_card_on_request_alone(tmp_path, checked, refu
 
     assert checked(table, "--card", str(tmp_path / "card.png"))
     assert (tmp_path / "card.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_option_that_takes_several_names_may_be_repeated():
+    apart = options_of(["t.csv", "--judge", "a", "--judge", "b,c", "--missing", ""])
+    together = options_of(["t.csv", "--judge", "a,b,c"])
+
+    assert apart.judge == together.judge == ("a", "b", "c")
+    assert (apart.missing, together.missing, apart.people) == ((), None, ())

@@ -138,9 +138,9 @@ def tie_notes(report: ReportJson) -> Iterator[Text]:
 
 def order_notes(report: ReportJson) -> Iterator[Text]:
     """What changed with the order of the responses, for the judge that the answer is about."""
-    found = replacement_of(report)
-    if found is not None:
-        yield from order_words(found.name, report["judges"][found.index])
+    replaced = replacement_of(report)
+    if replaced is not None:
+        yield from order_words(replaced.name, report["judges"][replaced.index])
     elif "run" in report["headline"]:
         index = headline_run(report)
         yield from order_words(judge_name(report, index), report["judges"][index])
@@ -207,11 +207,11 @@ def _agreement_only(report: ReportJson) -> Text | None:
 
 
 def _few(report: ReportJson) -> Text | None:
-    found = rests_on(report)
-    for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
-        if not found["clusters"].get(kind) or is_lopsided(found, kind):
+    basis = rests_on(report)
+    for kind in (*basis.get("too_few", ()), *basis.get("one", ()), *basis.get("few", ())):
+        if not basis["clusters"].get(kind) or is_lopsided(basis, kind):
             return None
-        of, who = clusters_of(found, kind, report=report), effective_people(found)
+        of, who = clusters_of(basis, kind, report=report), effective_people(basis)
         few = clause("{of} ({who})", of=of, who=who) if kind == "people" and who else of
         return say("Only {few}: others may differ.", few=few)
     return None
@@ -219,11 +219,11 @@ def _few(report: ReportJson) -> Text | None:
 
 def _unequal(report: ReportJson) -> Text | None:
     """The effective number of people if some gave many more answers."""
-    found = rests_on(report)
-    if not found.get("clusters", {}).get("people") or "people" in found["too_few"]:
+    basis = rests_on(report)
+    if not basis.get("clusters", {}).get("people") or "people" in basis["too_few"]:
         return None
-    is_unequal = effective_people(found) is not None
-    return say("{people}.", people=counted_people(found)) if is_unequal else None
+    is_unequal = effective_people(basis) is not None
+    return say("{people}.", people=counted_people(basis)) if is_unequal else None
 
 
 def rests_on(report: ReportJson) -> ReportJson:
@@ -233,16 +233,16 @@ def rests_on(report: ReportJson) -> ReportJson:
     run = report["headline"].get("run")
     for entry in report["comparison"]:
         if entry["run"] == run:
-            found: ReportJson = entry["difference_general"]
-            return found
+            difference: ReportJson = entry["difference_general"]
+            return difference
     return {}
 
 
 def _of_chapters(report: ReportJson) -> Text | None:
     """The caveat of an extra's chapter."""
     failed = report.get("failed_parts", ())
-    shown = (chapter for chapter in CHAPTERS.where(on_in(report)) if chapter.name not in failed)
-    words = next(filter(None, (chapter.caveat(report) for chapter in shown)), "")
+    chapters = (chapter for chapter in CHAPTERS.where(on_in(report)) if chapter.name not in failed)
+    words = next(filter(None, (chapter.caveat(report) for chapter in chapters)), "")
     return bare(words) if words else None
 
 
@@ -345,8 +345,8 @@ def caveats_of(report: ReportJson) -> list[str]:
     """At most three, and one more if there are cautions, which come first."""
     usual = [sentence for caveat in CAVEATS if (sentence := caveat(report))]
     cautions = _cautions(report)[:SHOWN_CAVEATS]
-    shown = [*cautions, *usual][: SHOWN_CAVEATS + bool(cautions)]
-    return [str(text) for text in shown]
+    texts = [*cautions, *usual][: SHOWN_CAVEATS + bool(cautions)]
+    return [str(text) for text in texts]
 
 
 # Above this multiple of the present size, more data are not realistic advice.
@@ -478,13 +478,13 @@ def _enough(report: ReportJson, scope: str, others: str) -> Text:
     )
 
 
-def few_kinds(report: ReportJson, found: ReportJson) -> Text:
+def few_kinds(report: ReportJson, basis: ReportJson) -> Text:
     """The kinds of clusters to increase."""
-    cause = uneven(found)
-    few = [kind for kind in found.get("too_few", ()) if kind != "people" or not cause]
-    lopsided = [kind for kind in few if is_lopsided(found, kind)]
+    cause = uneven(basis)
+    few = [kind for kind in basis.get("too_few", ()) if kind != "people" or not cause]
+    lopsided = [kind for kind in few if is_lopsided(basis, kind)]
     few = [kind for kind in few if kind not in lopsided]
-    more = joined([_so_far(report, found, kind) for kind in few])
+    more = joined([_so_far(report, basis, kind) for kind in few])
     if lopsided and not cause:
         return say(
             "Items spread more evenly over {kinds}{more}: at present a few have most of them.",
@@ -503,8 +503,8 @@ def few_kinds(report: ReportJson, found: ReportJson) -> Text:
     return say("More {more}: with so few, nothing can be said about others like them.", more=more)
 
 
-def _so_far(report: ReportJson, found: ReportJson, kind: str) -> Text:
-    of, who = clusters_of(found, kind, report=report), effective_people(found)
+def _so_far(report: ReportJson, basis: ReportJson, kind: str) -> Text:
+    of, who = clusters_of(basis, kind, report=report), effective_people(basis)
     form = "{kind} ({of.size} so far{also})"
     if not of.is_whole:
         form = "{kind} ({of.size} of {of.among} so far, behind the comparison{also})"
@@ -514,18 +514,22 @@ def _so_far(report: ReportJson, found: ReportJson, kind: str) -> Text:
 
 def sensitivity_of(report: ReportJson) -> str:
     """The epsilons for which the answer without right labels holds; empty if irrelevant."""
-    found = replacement_of(report)
-    if found is None or found.why in {"rare_label", "clusters"} or found.holds_below is None:
+    replaced = replacement_of(report)
+    if (
+        replaced is None
+        or replaced.why in {"rare_label", "clusters"}
+        or replaced.holds_below is None
+    ):
         return ""
-    no = Quantity("size", found.of, found.holds_below)
-    if found.state == "not_replaceable":
+    no = Quantity("size", replaced.of, replaced.holds_below)
+    if replaced.state == "not_replaceable":
         return str(say("The answer is the same for every ε below {no} points.", no=no))
-    if found.why or found.holds_from is None:
+    if replaced.why or replaced.holds_from is None:
         return ""
     # Rounded up, so that the printed epsilon is enough.
-    enough = math.ceil(max(found.holds_from, 0.0) * 1000 - 1e-6) / 1000
-    yes = Quantity("size", found.of, enough)
-    if found.state == "replaceable":
+    enough = math.ceil(max(replaced.holds_from, 0.0) * 1000 - 1e-6) / 1000
+    yes = Quantity("size", replaced.of, enough)
+    if replaced.state == "replaceable":
         return str(say("The answer is the same for every ε of {yes} points or more.", yes=yes))
     form = "With an ε of {yes} points or more the answer would be “could”"
     if no.value > 0:
@@ -534,26 +538,26 @@ def sensitivity_of(report: ReportJson) -> str:
 
 
 def _without_truth(report: ReportJson) -> Text:
-    found = replacement_of(report)
-    if found is None:
+    replaced = replacement_of(report)
+    if replaced is None:
         return say("Items with a known right answer: what the person themselves said.")
-    match found.why:
+    match replaced.why:
         case "one_label":
             return say("A judge that gives more than one label.")
         case "rare_label":
             return say("More items with the rarer label, or people who choose it.")
         case "clusters":
-            return few_kinds(report, found.found)
+            return few_kinds(report, replaced.found)
         case "copied":
-            return _asked_again(found.name)
+            return _asked_again(replaced.name)
         case "order":
             return say("More items, or a judge that follows what people see in them.")
-    if found.state != "cannot_tell":
+    if replaced.state != "cannot_tell":
         return say(
             "No more data are needed on agreement. To see whether they are right, ask about items "
             "with a known right answer."
         )
-    factor = found.times_more()
+    factor = replaced.times_more()
     if factor > MOST:
         return say(
             "More than {most} times as many items and people, or items with a known right answer.",
@@ -740,33 +744,33 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
 
 
 def _until_replaceable(report: Mapping[str, Any]) -> int | None:
-    found = replacement_of(report)
-    if found is None:
+    replaced = replacement_of(report)
+    if replaced is None:
         # Without second labels, people's agreement is unknown.
         return MIN_COMPARED if report["human"]["answers"] and report["judges"] else None
-    if found.state != "cannot_tell":
+    if replaced.state != "cannot_tell":
         return 0
-    labels, rarest = report["human"]["answers"], found.found.get("rarest")
-    if found.why == "rare_label":
+    labels, rarest = report["human"]["answers"], replaced.found.get("rarest")
+    if replaced.why == "rare_label":
         return _more_labels(labels, FEWEST_OF_A_LABEL / rarest) if rarest else None
-    if found.why == "clusters":
-        return _until_enough(report, found.found)
-    if found.why:
+    if replaced.why == "clusters":
+        return _until_enough(report, replaced.found)
+    if replaced.why:
         return None
-    return _more_labels(report["human"]["answers"], found.times_more())
+    return _more_labels(report["human"]["answers"], replaced.times_more())
 
 
-def _until_enough(report: Mapping[str, Any], found: Mapping[str, Any]) -> int | None:
+def _until_enough(report: Mapping[str, Any], basis: Mapping[str, Any]) -> int | None:
     """Labels until there are enough people, personas and questions, with equal loads."""
-    if not found.get("too_few"):
+    if not basis.get("too_few"):
         return None
     labels = report["human"]["answers"]
     per_item = labels / report["inputs"]["items"]
     wanted = {"people": max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * per_item)}
-    present = dict(found["clusters"])
-    if effective := found.get("people_effective"):
+    present = dict(basis["clusters"])
+    if effective := basis.get("people_effective"):
         present["people"] = min(effective, present["people"])
-    factor = max(wanted.get(kind, FEW_CLUSTERS) / present[kind] for kind in found["too_few"])
+    factor = max(wanted.get(kind, FEW_CLUSTERS) / present[kind] for kind in basis["too_few"])
     return _more_labels(labels, factor) or None
 
 

@@ -259,10 +259,10 @@ def at_a_glance(report: ReportJson) -> Table:
         ["People, majority", majority, None, None, majority["ties"]],
         ["People, single answers", single, None, None, None],
     ]
-    for each in people["reference_accuracy"]:
+    for reference in people["reference_accuracy"]:
         uncounted = {"correct": None, "n": None, "ci": None, "small": False}
-        reached = uncounted | {"accuracy": each["accuracy"]}
-        rows.append([f"Reference: {each['reference']}", reached, None, None, None])
+        reached = uncounted | {"accuracy": reference["accuracy"]}
+        rows.append([f"Reference: {reference['reference']}", reached, None, None, None])
     for name, judge, versus in zip(
         run_names(report), report["judges"], report["comparison"], strict=True
     ):
@@ -296,9 +296,9 @@ def clusters(report: ReportJson) -> Table:
     rows = []
     for who, side in sides:
         for part, within in (("overall", side), ("high", side["high"]), ("low", side["low"])):
-            found = within["clusters"]
+            n_clusters = within["clusters"]
             if within["n"]:
-                kinds = (found["personas"], found["questions"], found.get("people"))
+                kinds = (n_clusters["personas"], n_clusters["questions"], n_clusters.get("people"))
                 rows.append([who, part, in_general(within), *kinds])
     columns = (
         TableColumn("Who"),

@@ -155,7 +155,7 @@ def cautions(study: ReportedStudy) -> Json:
         "constant": _beaten(study),
         "uneven": _uneven(study),
     }
-    entries: Json = {kind: found for kind, of in kinds.items() if (found := [*map(asdict, of)])}
+    entries: Json = {kind: dicts for kind, of in kinds.items() if (dicts := [*map(asdict, of)])}
     present = {item.key for item in study.data.items}
     repeated = sum({key, first} <= present for key, first in study.data.repeats.items())
     if repeated > MANY_REPEATED * len(present):

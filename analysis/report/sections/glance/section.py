@@ -39,7 +39,7 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
     if human["answers"]:
         # Participants are counted by state, without imported annotators.
         promised = human["pay"]["promised"]
-        words = opt_in(is_paid=not promised or any(each["reward"] for each in promised))
+        words = opt_in(is_paid=not promised or any(promise["reward"] for promise in promised))
         yield "opt_in", fixed(words if human["people"] else CHOSEN_ELSEWHERE)
     asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
     languages = language_limit(
