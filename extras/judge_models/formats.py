@@ -60,6 +60,7 @@ class JudgeLM(JudgeModel):
 
     name = "judgelm"
     description = "JudgeLM: two scores from 1 to 10 on the first line"
+    highest = 10
     offers_tie = True
 
     def verdict(self, text: str) -> Verdict:

@@ -139,7 +139,6 @@ class Score(JudgingProtocol):
     has_form = False
     reads_words = True
     steps = 2
-    highest: int
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
         return only_step(messages, len(earlier))
@@ -272,7 +271,12 @@ _WORDS = {
     "no": ("No", "Nein", "Non", "Nee", "Nie", "Não", "لا", "否"),
 }
 _ANY = "|".join(word for words in _WORDS.values() for word in words)
-_REPLY = re.compile(rf"(?:\[\[|\A)[\s*_`\"']*({_ANY})\b", re.IGNORECASE)
+YES_OR_NO = re.compile(rf"(?:\[\[|\A)[\s*_`\"']*({_ANY})\b", re.IGNORECASE)
+
+
+def says(word: re.Match[str]) -> str:
+    """What a word that `YES_OR_NO` found says: yes or no."""
+    return next(name for name, words in _WORDS.items() if word[1].title() in words)
 
 
 class PTrue(SecondQuestion):
@@ -293,11 +297,10 @@ class PTrue(SecondQuestion):
 
     def second(self, text: str, chosen: Verdict) -> Verdict:
         reply = readable(text)
-        word = _REPLY.search(reply.text)
+        word = YES_OR_NO.search(reply.text)
         if word is None:
             return replace(chosen, certainty=None, position=None)
-        says = next(name for name, words in _WORDS.items() if word[1].title() in words)
-        details = {**chosen.details, "says": says}
+        details = {**chosen.details, "says": says(word)}
         return Verdict(chosen.side, None, details, position=reply.places[word.start(1)])
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
