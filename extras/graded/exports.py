@@ -226,11 +226,13 @@ def score_rows(study: Study) -> Iterator[dict[str, Any]]:
         for judgment in judged.order_by("item__key", "pk"):
             readings[judgment.item].append((judgment.details or {})["scores"])
         for item, found in readings.items():
-            means = {side: fmean(scores[side] for scores in found) for side in ("r1", "r2")}
-            if scale == ScoreScale.RIGHT:
-                # Readings that are evenly split have no verdict.
-                means = {side: None if mean == 1.5 else round(mean) for side, mean in means.items()}
-            yield from rows(item, f"{run.judge.name} {run.setting} {run.key[:8]}", "judge", means)
+            own: dict[str, float | None] = {}
+            for side in ("r1", "r2"):
+                own[side] = mean = fmean(scores[side] for scores in found)
+                if scale == ScoreScale.RIGHT:
+                    # Readings that are evenly split have no verdict.
+                    own[side] = None if mean == 1.5 else round(mean)  # noqa: PLR2004
+            yield from rows(item, f"{run.judge.name} {run.setting} {run.key[:8]}", "judge", own)
 
 
 def _score_table(study: Study, disclosure: Disclosure) -> ExportTableFile:

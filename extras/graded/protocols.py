@@ -1,9 +1,11 @@
 """Protocols that ask a judge what people are asked next to their choice."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from judging.engine.interface import Verdict
+from judging.protocols.parsing import read_object
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.statements import readable
 from judging.protocols.usual import YES_OR_NO, Score, says
@@ -38,8 +40,16 @@ class RightWrong(Score):
     ) -> Slots:
         return replace(slots, reference=item.reference)
 
+    def form(self) -> dict[str, Mapping[str, Any]]:
+        return {"answer": {"type": "string", "enum": ["Yes", "No"]}}
+
+    def score_in_form(self, text: str) -> int | None:
+        return {"Yes": 2, "No": 1}.get(str(read_object(text).get("answer")))
+
     def score(self, text: str) -> int | None:
         """2 for a yes, 1 for a no; None if the reply has neither, or both."""
+        if (score := self.score_in_form(text)) is not None:
+            return score
         found: set[Any] = {says(word) for word in YES_OR_NO.finditer(readable(text).text)}
         return {"yes": 2, "no": 1}[found.pop()] if len(found) == 1 else None
 

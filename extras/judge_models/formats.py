@@ -134,6 +134,7 @@ class Prometheus2Score(Score):
     description = "Prometheus 2: feedback, then [RESULT] 1–5, each response alone"
     family = FAMILY
     takes_framing = False
+    has_form = False
     reply_tokens = 200
     highest = 5
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from judging.engine.interface import SIDES, Options, ShownSide, Verdict
 from judging.engine.messages import Messages, is_empty, only_step
+from judging.protocols.parsing import read_object
 from judging.protocols.protocol import Certainty, JudgingProtocol, Standard, Tie
 from judging.protocols.statements import readable
 from judging.protocols.texts import languages, texts
@@ -136,7 +137,6 @@ class Score(JudgingProtocol):
 
     family = "Scores and other certainties"
     offers_tie = True
-    has_form = False
     reads_words = True
     steps = 2
 
@@ -165,15 +165,29 @@ class Score(JudgingProtocol):
         side: ShownSide = "C" if first == score else "A" if first > score else "B"
         return Verdict(side, None, details)
 
+    def form(self) -> dict[str, Mapping[str, Any]]:
+        return {"score": {"type": "integer", "minimum": 1, "maximum": self.highest}}
+
+    def keeps_form(self, text: str) -> bool:
+        return self.score_in_form(text) is not None
+
+    def score_in_form(self, text: str) -> int | None:
+        """The score in a structured reply; None if the text does not have the form."""
+        form = read_object(text)
+        score = form.get("score")
+        return score if type(score) is int and 1 <= score <= self.highest else None
+
     def score(self, text: str) -> int | None:
         """The score in a reply; None if there is none, or several that differ."""
+        if (score := self.score_in_form(text)) is not None:
+            return score
         text = readable(text).text
         numbers = set(_BRACKETS.findall(text))
         if alone := _CONTINUED.match(text):
             numbers.add(alone[1])
         scores = {int(number) for number in numbers}
-        score = scores.pop() if len(scores) == 1 else 0
-        return score if 1 <= score <= self.highest else None
+        only = scores.pop() if len(scores) == 1 else 0
+        return only if 1 <= only <= self.highest else None
 
 
 class Score10(Score):

@@ -34,6 +34,9 @@ ONLY_RIGHT = NOTHING | {"scale": 2}
         ("Yes]]", 2),
         ("[[No]]", 1),
         ("[[Ja]]", 2),
+        ('{"answer": "Yes"}', 2),
+        ('{"answer": "No"}', 1),
+        ('{"answer": "Perhaps"}', None),
         ("[[Yes]] or [[No]]", None),
         ("The response is right.", None),
     ],
@@ -162,3 +165,21 @@ def test_a_report_has_judges_with_scores_of_any_setting(setting):
         "judgelm": [10],
         "prometheus-2-score": [5],
     }[setting]
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ('{"score": 7}', 7),
+        ('{ "score" : 10 }', 10),
+        ('{"score": 11}', None),
+        ('{"score": true}', None),
+        ('{"answer": "7"}', None),
+    ],
+)
+def test_a_score_is_read_from_a_structured_reply(reply, score):
+    asked = protocol("score-10")
+
+    assert asked.score(reply) == score
+    assert asked.keeps_form(reply) == (score is not None)
+    assert asked.form()["score"]["maximum"] == 10
