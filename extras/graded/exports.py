@@ -231,7 +231,7 @@ def score_rows(study: Study) -> Iterator[dict[str, Any]]:
                 own[side] = mean = fmean(scores[side] for scores in found)
                 if scale == ScoreScale.RIGHT:
                     # Readings that are evenly split have no verdict.
-                    own[side] = None if mean == 1.5 else round(mean)  # noqa: PLR2004
+                    own[side] = None if mean == 1.5 else round(mean)
             yield from rows(item, f"{run.judge.name} {run.setting} {run.key[:8]}", "judge", own)
 
 
