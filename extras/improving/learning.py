@@ -7,6 +7,7 @@ from functools import cached_property
 from math import sqrt
 
 import numpy as np
+from django.db.models.fields.json import KT
 
 from analysis.data.extras import ANSWER_WORDS
 from analysis.exports.catalogue import MORE as MORE_TABLES
@@ -216,7 +217,7 @@ def with_lesson(lesson: str, template: str) -> str:
 
 def _words_of(ids: Iterable[int]) -> dict[int, frozenset[str]]:
     rows = Item.objects.filter(pk__in=list(ids)).values_list(
-        "pk", "context", "question", "r1__text", "r2__text"
+        "pk", "context", "question", KT("r1__text"), KT("r2__text")
     )
     return {
         pk: frozenset(_LONG_WORD.findall(" ".join(filter(None, texts)).lower()))
