@@ -27,10 +27,9 @@ from annotation.models import (
     ProlificSubmission,
     random_code,
 )
-from annotation.prolific.sync.sync import FINAL
 from annotation.seats import flow
 from annotation.services.endings import withdraw
-from annotation.services.identities import erased_ids, identity_hashes, imported_hashes, is_erased
+from annotation.services.identities import forget_payments, identity_hashes, imported_hashes
 from studies.held_copies import MORE, HeldCopy, PersonalRows, PersonIn
 from studies.models import Item, RemovedPerson, Study, StudyLog
 from studies.services.studies import lock_study, record
@@ -239,7 +238,7 @@ def _item_answers(annotator: Annotator) -> QuerySet[Annotation]:
 def obstacle_to_deletion(annotator: Annotator) -> str:
     """Why somebody's data cannot be deleted now; empty if nothing is in the way."""
     submissions = annotator.prolific_submissions
-    if submissions.exclude(status__in=FINAL).exists():
+    if submissions.exclude(status__in=ProlificSubmission.FINAL).exists():
         return (
             "Their submission on Prolific is not settled, and without its id nobody can pay them. "
             "Approve it or ask them to return it under Approve and pay. Then delete."
@@ -283,7 +282,7 @@ def delete(*, annotator_id: int, user: User) -> str:
     new = f"deleted-{random_code(10)}"
     _rename(annotator, old, new, words)
     _delete_rows(annotator)
-    _forget_payments(annotator)
+    forget_payments(annotator.prolific_submissions.all())
     annotator.pseudonym, annotator.resume_code = new, None
     annotator.demographics, annotator.feedback = {}, ""
     annotator.excluded_at, annotator.exclusion_reason = None, ""
@@ -345,15 +344,6 @@ def _invitations_of(annotator: Annotator) -> list[int]:
     listed = Invitation.objects.filter(study=annotator.study).values_list("pk", "key")
     own = annotator.identity_hash
     return [pk for pk, key in listed if own and own in identity_hashes(key)]
-
-
-def _forget_payments(annotator: Annotator) -> None:
-    """Keep what was paid, without what identifies the person on the platform."""
-    for one in annotator.prolific_submissions.all():
-        if not is_erased(one.submission_id):
-            one.submission_id = erased_ids(one.submission_id)[0]
-        one.participant, one.code = "", ""
-        one.save()
 
 
 _LEAST_LETTERS = 6  # an id of a list may be “3”, which stands for anything elsewhere

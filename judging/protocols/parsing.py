@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from judging.engine.interface import ShownSide, Verdict
 from judging.engine.messages import without_thoughts
@@ -86,7 +87,8 @@ _BARE = re.compile(
 _RANGE = r"(?:-|–|—|/|to|and|or|bis|und|oder|\.\.)"
 # A number in brackets; a second one, in or after them, makes it a range.
 _NUMBER = re.compile(
-    rf"{_OPEN}\s*{_MARK}(\d{{1,3}})\s*(?:%|/\s*100)?{_MARK}\s*(?:{_CLOSE}|({_RANGE}[\s%\d]+{_CLOSE}))",
+    rf"{_OPEN}\s*{_MARK}(\d{{1,3}})\s*(?:%|/\s*100|(?P<tenths>/\s*10))?{_MARK}"
+    rf"\s*(?:{_CLOSE}|(?P<range>{_RANGE}[\s%\d]+{_CLOSE}))",
     re.IGNORECASE,
 )
 _SCALE = re.compile(rf"{_OPEN}1{_CLOSE}\s*\w*\s*{_OPEN}100{_CLOSE}")
@@ -174,8 +176,9 @@ def _numbers(text: str, start: int, end: int) -> frozenset[int]:
 
 
 def _value(number: "re.Match[str]") -> int:
-    is_range = number.re is _NUMBER and number[2]
-    return int(number[1]) if 1 <= int(number[1]) <= 100 and not is_range else 0
+    signs = number.groupdict()
+    value = int(number[1]) * (10 if signs.get("tenths") else 1)
+    return value if 1 <= value <= 100 and not signs.get("range") else 0
 
 
 def _is_given_up(text: str, verdict: Found) -> bool:
@@ -277,10 +280,16 @@ def _counted(
 
 def read_form(text: str) -> tuple[ShownSide | None, int | None] | None:
     """The verdict in a structured reply; None if the text does not have the right form."""
+    form = read_object(text)
+    if form.get("answer") not in ("A", "B", "C"):
+        return None
+    return form["answer"], of_json(form.get("certainty"))
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The JSON object that a reply is; empty if it is none."""
     try:
         form = json.loads(without_thoughts(text))
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(form, dict) or form.get("answer") not in ("A", "B", "C"):
-        return None
-    return form["answer"], of_json(form.get("certainty"))
+        return {}
+    return form if isinstance(form, dict) else {}
