@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
+from django.db.models.fields.json import KT
 
 from analysis.data.answer_rows import COUNTED, SetPairs
 from annotation.content.texts import setting_of
@@ -325,8 +326,9 @@ def verdict_chunks(
 
 def _items(study: Study, after: str) -> list[tuple[Any, ...]]:
     items = Item.objects.filter(study=study, key__gt=after).order_by("key")
-    columns = ("pk", "key", "topic", "persona_id", "r1__generated_by__name")
-    return list(items.values_list(*columns, "r2__generated_by__name")[:_CHUNK])
+    # As text: SQLite reads a name or a response of digits as a number.
+    makers = (KT(f"{side}__generated_by__name") for side in ("r1", "r2"))
+    return list(items.values_list("pk", "key", "topic", "persona_id", *makers)[:_CHUNK])
 
 
 def _read_features(

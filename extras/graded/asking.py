@@ -17,6 +17,7 @@ from extras.graded.models import (
     GradeQuestions,
     Grades,
     ReasonAsked,
+    ScoreScale,
 )
 from studies.models import Study, Task
 from studies.pages.responses import whole_number
@@ -41,6 +42,8 @@ HOW_GOOD = {
     Task.AUTHORSHIP: _("How likely is it that this person wrote this response?"),
     Task.QUESTION_ANSWER_AUTHORSHIP: _("How likely is it that this person wrote this answer?"),
 }
+_RIGHT_OR_WRONG = (("1", _("Wrong")), ("2", _("Right")))
+_IS_RIGHT = _("Is this response right?")
 _HOW_GOOD_FOR_ME = _("How well does this response suit you?")
 
 
@@ -152,6 +155,8 @@ class GradesForm:
         for side in ("a", "b") if asked.scale else ():
             if not 1 <= (whole_number(fields[f"score_{side}"]) or 0) <= asked.scale:
                 words = _("Give response %(letter)s a score from 1 to %(most)s")
+                if asked.scale == ScoreScale.RIGHT:
+                    words = _("Select whether response %(letter)s is right or wrong")
                 yield f"score_{side}-1", words % {"letter": side.upper(), "most": asked.scale}
         for n, (_key, name, _description) in enumerate(asked.criteria):
             if fields[_criterion(n)] not in dict(_SIDES):
@@ -171,10 +176,12 @@ class GradesForm:
         if asked.strength:
             legend = _HOW_STRONG_FOR_ME if own else _HOW_STRONG[task]
             yield self._group("strength", legend, _STRENGTHS, kind="strength")
-        scores = [(str(n), str(n)) for n in range(1, asked.scale + 1)]
+        scores: Sequence[tuple[str, Any]] = [(str(n), str(n)) for n in range(1, asked.scale + 1)]
+        hint, kind = _HOW_GOOD_FOR_ME if own else HOW_GOOD[task], "score"
+        if asked.scale == ScoreScale.RIGHT:
+            scores, hint, kind = _RIGHT_OR_WRONG, _IS_RIGHT, "right"
         for side, response in _SIDES[:2] if asked.scale else ():
-            hint = _HOW_GOOD_FOR_ME if own else HOW_GOOD[task]
-            yield self._group(f"score_{side}", response, scores, hint=hint, kind="score")
+            yield self._group(f"score_{side}", response, scores, hint=hint, kind=kind)
         for n, (_key, name, description) in enumerate(asked.criteria):
             yield self._group(_criterion(n), name, _SIDES, hint=description, kind="criterion")
 

@@ -12,6 +12,7 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
 from analysis.report.words import run_name
 from extras.graded.measures import STRENGTHS, graded
+from extras.graded.models import ScoreScale
 from extras.graded.strong_and_slight import (
     ONE,
     STRONGER,
@@ -77,6 +78,8 @@ def _agreements(report: ReportJson) -> Iterator[tuple[str, Json]]:
         )
     if "scores" in report:
         words = f"Scores, 1 to {report['scores']['scale']}"
+        if report["scores"]["scale"] == ScoreScale.RIGHT:
+            words = "Right or wrong"
         yield words, {"level": "interval"} | dict(report["scores"]["people"])
     for criterion in report["criteria"]["people"] if "criteria" in report else ():
         yield f"Criterion: {criterion['criterion']}", none | {"level": "nominal"} | dict(criterion)
@@ -115,6 +118,31 @@ def judges_table(report: ReportJson) -> Table:
         "minus that of response 2. Judge minus people: mean scores, in hundredths of the way from "
         "the lowest to the highest score. Intervals hold for items, people, personas and "
         "questions in general.",
+        first="Judge",
+    )
+
+
+def right_table(report: ReportJson, judges: Sequence[Json]) -> Table:
+    return table_of_entries(
+        "graded_right",
+        "Right or wrong: judges next to most people",
+        [(run_name(judge, judges), judge["right"]) for judge in judges],
+        [
+            ("Responses", "count", "same.n"),
+            ("Share", "percent", "same.value", "Same verdict"),
+            ("95 % interval", "percent_range", "same.ci", "Same verdict"),
+            ("Kappa", "decimal", "kappa"),
+            ("n", "count", "recall.n", "Right responses"),
+            ("Called right", "percent", "recall.value", "Right responses"),
+            ("95 % interval", "percent_range", "recall.ci", "Right responses"),
+            ("n", "count", "precision.n", "Called right"),
+            ("Right", "percent", "precision.value", "Called right"),
+            ("95 % interval", "percent_range", "precision.ci", "Called right"),
+        ],
+        "Each response is judged alone. Right: most people say so; responses on which people, or "
+        "the readings of the judge, are evenly split do not count. The share of right responses "
+        "that are called right is the recall, that of right ones among those called right the "
+        "precision. Intervals hold for items, people, personas and questions in general.",
         first="Judge",
     )
 
@@ -201,6 +229,12 @@ class GradedSection(Section):
         scores.judges.mean | number | Mean score of the judge.
         scores.judges.margin | object | Rank correlation of differences of the two scores.
         scores.judges.level | object | Judge's scores minus people's, as a share of the scale.
+        scores.judges.right | object | Verdicts on single responses, right or wrong.
+        right.right | count | Responses that most people call right.
+        right.said_right | count | Responses that the judge calls right.
+        right.same | object | Responses on which both have the same verdict.
+        right.recall | object | Right responses that the judge calls right.
+        right.precision | object | Responses called right that are right.
         graded.criteria | object | Verdicts by criterion.
         criteria.people | list | Verdicts of people by criterion.
         graded.criterion | text | Name of the criterion.
@@ -250,6 +284,11 @@ class GradedSection(Section):
             yield strength_table(report)
         if list(_judged(chapter)):
             yield judges_table(report)
+        marked = [
+            judge for judge in chapter.get("scores", {}).get("judges", ()) if "right" in judge
+        ]
+        if marked:
+            yield right_table(report, marked)
         if "criteria" in chapter:
             yield criteria_table(report)
         if chapter.get("strength", {}).get("by_strength"):

@@ -1,7 +1,7 @@
 """Grades in exports, under the names of people and answers in the other tables."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from statistics import fmean
 from typing import Any
 
@@ -14,8 +14,10 @@ from analysis.exports.rows import exported_id
 from analysis.exports.table_files import ExportTableFile
 from annotation.models import Annotation
 from extras.graded.asking import GradesAsked, asked_in
-from extras.graded.models import Grades, Strength
+from extras.graded.models import Grades, ScoreScale, Strength
 from extras.graded.shown import counted_grades
+from judging.models import JudgeRun, Judgment
+from judging.protocols.registry import protocols
 from studies.models import Item, Study
 
 _CHUNK = 2_000
@@ -169,4 +171,79 @@ def _item_table(study: Study, disclosure: Disclosure) -> ExportTableFile:
 
 GRADED_ITEMS = ExportTable(
     "graded-items", _FORMATS, "Graded items: means and majorities of each item", _item_table
+)
+
+
+_SCORES = (
+    Column("item", "text", "The item's id and its response, as KEY:r1: what `check` compares."),
+    Column("item_id", "text", "The item's id."),
+    Column("response", "text", "r1 or r2."),
+    Column("persona", "text", "The persona's id."),
+    Column("question", "text", "The item's question.", True),
+    Column("annotator", "text", "The person's exported name, or the judge with its setting."),
+    Column("kind", "text", "human or judge."),
+    Column("label", "text", "The score; wrong or right in a study that asks for these."),
+)
+_RIGHT = {1: "wrong", 2: "right"}
+
+
+def score_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """One row for each score of a response: first those of people, then those of judges."""
+    scale = asked_in(study).scale
+
+    def rows(item: Item, who: str, kind: str, scores: Mapping[str, Any]) -> Iterator[Any]:
+        for response, score in scores.items():
+            if score is not None:
+                yield {
+                    "item": f"{item.key}:{response}",
+                    "item_id": item.key,
+                    "response": response,
+                    "persona": item.persona.key,
+                    "question": item.question,
+                    "annotator": who,
+                    "kind": kind,
+                    "label": _RIGHT[score] if scale == ScoreScale.RIGHT else f"{score:g}",
+                }
+
+    counted = (
+        counted_grades(answer__assignment__annotator__study=study)
+        .exclude(score_1=None)
+        .select_related("answer__assignment__item__persona", "answer__assignment__annotator")
+        .order_by("answer__assignment__item__key", "answer__assignment__annotator__pseudonym")
+    )
+    for grades in counted.iterator(chunk_size=_CHUNK):
+        assignment = grades.answer.assignment
+        who = exported_id(study.export_key, assignment.annotator.pseudonym)
+        scores = {"r1": grades.score_1, "r2": grades.score_2}
+        yield from rows(assignment.item, who, "human", scores)
+    alike = [known.name for known in protocols() if known.highest == scale]
+    runs = JudgeRun.objects.filter(study=study, setting__in=alike, bias_probe="")
+    for run in runs.select_related("judge"):
+        readings: defaultdict[Item, list[Mapping[str, float]]] = defaultdict(list)
+        judged = Judgment.objects.filter(
+            run=run, details__has_key="scores", item__split=Item.Split.MAIN
+        ).select_related("item__persona")
+        for judgment in judged.order_by("item__key", "pk"):
+            readings[judgment.item].append((judgment.details or {})["scores"])
+        for item, found in readings.items():
+            own: dict[str, float | None] = {}
+            for side in ("r1", "r2"):
+                own[side] = mean = fmean(scores[side] for scores in found)
+                if scale == ScoreScale.RIGHT:
+                    # Readings that are evenly split have no verdict.
+                    own[side] = None if mean == 1.5 else round(mean)
+            yield from rows(item, f"{run.judge.name} {run.setting} {run.key[:8]}", "judge", own)
+
+
+def _score_table(study: Study, disclosure: Disclosure) -> ExportTableFile:
+    if not _asked(study).scale:
+        raise ExportError(f"People give no scores in “{study.slug}”.")
+    return ExportTableFile("scores", _SCORES, lambda: in_columns(score_rows(study), _SCORES))
+
+
+SCORES = ExportTable(
+    "scores",
+    _FORMATS,
+    "Scores of single responses by people and judges, in the form that `check` reads",
+    _score_table,
 )

@@ -19,12 +19,14 @@ EXTRA = Extra(
     exports=(
         "exports:GRADES",
         "exports:GRADED_ITEMS",
+        "exports:SCORES",
     ),
     events=(Placed("asking:AT_END", at="ended"),),
     steps=(Placed("asking:QUESTIONS", at="questions"),),
     protocols=(
         Placed("protocols:SCORE_5", after="criteria"),
         Placed("protocols:SCORE_7", after="criteria"),
+        Placed("protocols:RIGHT_WRONG", after="criteria"),
         Placed("protocols:STRENGTH", after="levels"),
     ),
     chapters=(Placed("chapter:CHAPTER", after="position"),),

@@ -23,10 +23,13 @@ from extras.graded.agreement import (
     within_people,
 )
 from extras.graded.graded_answers import GradedAnswers, GradeRows
+from extras.graded.models import ScoreScale
 from extras.graded.strong_and_slight import by_strength, predicting_one
+from judging.protocols.registry import protocol
 
 STRENGTHS = ("slightly", "clearly", "strongly")
 _STEPS = np.arange(-3.0, 4.0)
+_BETWEEN = 1.5  # wrong, 1, and right, 2
 
 
 def graded(study: ReportedStudy) -> Json:
@@ -122,12 +125,11 @@ def _scores(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
     judges = []
     for run in study.data.runs:
         rows = graded_answers.runs.get(run.run)
-        if rows is not None and not np.isnan(rows.scores).all():
+        highest = protocol(run.setting).highest
+        if rows is not None and highest and not np.isnan(rows.scores).all():
             judges.append(
                 identity(run)
-                | _judge_scores(
-                    study, run.setting, rows, run.judgments.item, of_people, graded_answers
-                )
+                | _judge_scores(study, highest, rows, run.judgments.item, of_people, graded_answers)
             )
     for entry, p in zip(judges, holm([judge["level"]["p"] for judge in judges]), strict=True):
         put(entry["level"], "p_holm", number(p), entry["level"].get("p_reason"))
@@ -136,7 +138,7 @@ def _scores(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
 
 def _judge_scores(
     study: ReportedStudy,
-    setting: str,
+    highest: int,
     rows: GradeRows,
     item: Ints,
     of_people: FloatArray,
@@ -144,7 +146,6 @@ def _judge_scores(
 ) -> Json:
     """A judge's scores next to the mean scores of people, by response and as margins."""
     n, scale = len(study.data.items), graded_answers.scale
-    highest = int(setting.rpartition("-")[2])
     mine = np.concatenate(
         [means(item, rows.scores[:, side], n)[:, None] for side in (0, 1)], axis=1
     )
@@ -168,7 +169,31 @@ def _judge_scores(
         put(out, "kappa", None, "other_scale")
     out["margin"] = estimate(general_spearman(own, people, study.shared.items))
     out["level"] = {"n": level.n} | tested(level)
+    if highest == scale == ScoreScale.RIGHT:
+        out["right"] = _right_or_wrong(study, mine.ravel(), of_people)
     return out
+
+
+def _right_or_wrong(study: ReportedStudy, mine: FloatArray, of_people: FloatArray) -> Json:
+    """How a judge's verdicts on single responses agree with those of most people.
+
+    A response counts if both have a verdict; a mean in the middle of wrong and right is none.
+    """
+    both = ~np.isnan(mine) & ~np.isnan(of_people) & (mine != _BETWEEN) & (of_people != _BETWEEN)
+    says_right, is_right = mine[both] > _BETWEEN, of_people[both] > _BETWEEN
+    # Both responses of an item share its persona and question, and each other.
+    sharing = study.shared.items.take(np.arange(both.size)[both] // 2)
+
+    def share(holds: Any, among: Any) -> Json:
+        return cell(general_proportion(holds[among], sharing.take(among)), "value", "count")
+
+    every = np.ones(is_right.size, dtype=np.bool_)
+    entry: Json = {"right": int(is_right.sum()), "said_right": int(says_right.sum())}
+    entry["same"] = share(says_right == is_right, every)
+    entry["recall"], entry["precision"] = share(says_right, is_right), share(is_right, says_right)
+    kappa = graded_kappa(mine[both], of_people[both], np.array([1.0, 2.0]))
+    put(entry, "kappa", number(kappa.value), kappa.reason)
+    return entry
 
 
 def _mean(values: FloatArray) -> float | None:

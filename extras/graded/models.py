@@ -23,6 +23,7 @@ class ScoreScale(models.IntegerChoices):
     """The highest score of a response; the lowest is 1."""
 
     NONE = 0, "no scores"
+    RIGHT = 2, "right or wrong"
     FIVE = 5, "1 to 5"
     SEVEN = 7, "1 to 7"
     TEN = 10, "1 to 10"
@@ -51,7 +52,7 @@ class GradeQuestions(models.Model):
         verbose_name_plural = "grade questions"
         constraints = [
             models.CheckConstraint(
-                condition=Q(scale__in=[0, 5, 7, 10]), name="grade_questions_scale"
+                condition=Q(scale__in=[0, 2, 5, 7, 10]), name="grade_questions_scale"
             ),
             models.CheckConstraint(
                 condition=Q(reason__in=["no", "optional", "required"]),

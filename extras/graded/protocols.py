@@ -1,10 +1,16 @@
 """Protocols that ask a judge what people are asked next to their choice."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from judging.engine.interface import Verdict
+from judging.protocols.parsing import read_object
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.usual import Score
+from judging.protocols.statements import readable
+from judging.protocols.usual import YES_OR_NO, Score, says
+from studies.models import Item
+from studies.texts.slots import Slots
 
 
 class Score5(Score):
@@ -17,6 +23,35 @@ class Score7(Score):
     name = "score-7"
     description = "Score 1–7: each response alone, in a request of its own"
     highest = 7
+
+
+class RightWrong(Score):
+    """Whether each response is right, next to the item's reference answer: 1 wrong, 2 right."""
+
+    name = "right-wrong"
+    description = "Right or wrong: each response alone, next to the item’s reference answer"
+    highest = 2
+    left_out = {"reference": ""}
+    why_left_out = "The item has no reference answer."
+    needs_slots = {"reference": "shows it"}
+
+    def filled(
+        self, slots: Slots, item: Item, *, seed: int, shown_first: str, language: str
+    ) -> Slots:
+        return replace(slots, reference=item.reference)
+
+    def form(self) -> dict[str, Mapping[str, Any]]:
+        return {"answer": {"type": "string", "enum": ["Yes", "No"]}}
+
+    def score_in_form(self, text: str) -> int | None:
+        return {"Yes": 2, "No": 1}.get(str(read_object(text).get("answer")))
+
+    def score(self, text: str) -> int | None:
+        """2 for a yes, 1 for a no; None if the reply has neither, or both."""
+        if (score := self.score_in_form(text)) is not None:
+            return score
+        found: set[Any] = {says(word) for word in YES_OR_NO.finditer(readable(text).text)}
+        return {"yes": 2, "no": 1}[found.pop()] if len(found) == 1 else None
 
 
 class _Steps(Score):
@@ -53,4 +88,4 @@ class StatedStrength(JudgingProtocol):
 
 
 _STEPS = _Steps()
-SCORE_5, SCORE_7, STRENGTH = Score5(), Score7(), StatedStrength()
+SCORE_5, SCORE_7, RIGHT_WRONG, STRENGTH = Score5(), Score7(), RightWrong(), StatedStrength()

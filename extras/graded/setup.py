@@ -72,9 +72,12 @@ class QuestionsForm(forms.Form):
 # The protocol that asks a judge the same, by what people are asked.
 def settings_for_judges(asked: GradesAsked) -> list[tuple[str, str]]:
     """What people are asked, and the setting that asks judges the same."""
+    score = f"score-{asked.scale}" if asked.scale else ""
+    if asked.scale == ScoreScale.RIGHT:
+        score = "right-wrong"
     settings = {
         "Strength of the preference": "strength" if asked.strength else "",
-        "A score for each response": f"score-{asked.scale}" if asked.scale else "",
+        "A score for each response": score,
         "A verdict by each criterion": "criteria" if asked.criteria else "",
         "A reason in one line": "reason-line" if asked.asks_reason else "",
     }

@@ -1,6 +1,6 @@
 """The work of an improvement: learn wordings, judge them with cross-fitting, try the best once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -38,6 +38,7 @@ from extras.improving.prompts import guidelines, messages_for_guidelines
 from extras.improving.stats import TriedWording, try_wordings
 from judging.errors import JudgingError
 from judging.models import NANO, Campaign, JudgeRun, Judgment, PromptTemplate
+from judging.models.job_requests import FAILED, WAITING
 from judging.prompts.asking import tasks_of_items
 from judging.protocols.framings import framing
 from judging.runs import lifecycle
@@ -54,7 +55,16 @@ from studies.statements import clock
 from studies.texts.normalisation import digest
 
 _FOLDS = (*range(1, FOLDS + 1), WHOLE)
+_FEWEST_CASES = 2  # of a request for guidelines
 _AFTER_GUIDELINES, _AFTER_LEARNING, _BEFORE_COUNT = 10, 65, 97  # percent of the work
+
+# Why nothing is learned of a kind, in all folds or in one: a wording needs all of them.
+_WHY_NOT = {
+    LearnedFrom.EXAMPLES: "the judge errs on too few items, or the wording is too long with them",
+    LearnedFrom.GUIDELINES: "the judge errs on too few items, or the wording is too long with them",
+    LearnedFrom.RULES: "people follow no measured rule clearly more, or less, often than the judge",
+    LearnedFrom.FIELDS: "the judge’s errors hardly differ between values of the persona’s fields",
+}
 
 
 def run_improvement(*, improvement_id: int) -> Improvement:
@@ -83,7 +93,7 @@ def _work(improvement: Improvement, progress: JobProgress) -> Mapping[str, Any]:
 
 def _check_unchanged(improvement: Improvement, items: Sequence[ItemInPart]) -> None:
     """Raise `JobProblem` if people's answers are not those that were split."""
-    people = answers_of_people(improvement.study)
+    people = answers_of_people(improvement.study, improvement.annotator)
     parts = ((LEARN, improvement.learn_sha256), (SEALED, improvement.sealed_sha256))
     if all(hash_of(of_part(items, part), people) == sha256 for part, sha256 in parts):
         return
@@ -106,15 +116,28 @@ def _ask_for_guidelines(improvement: Improvement, learner: Learner, progress: Jo
             for fold in range(FOLDS + 1)
             if (cases := learner.cases_to_ask_about(fold))
         )
-    ask_waiting(
-        improvement,
-        improvement.requests.all(),
-        messages=lambda request: messages_for_guidelines(learner.cases_of(request.items)),
-        reply=guidelines(),
-        progress=lambda done, total: progress(
-            _AFTER_GUIDELINES * done // total, f"Asking for guidelines: {done:,} of {total:,}."
-        ),
-    )
+    while True:
+        ask_waiting(
+            improvement,
+            improvement.requests.all(),
+            messages=lambda request: messages_for_guidelines(learner.cases_of(request.items)),
+            reply=guidelines(),
+            progress=lambda done, total: progress(
+                _AFTER_GUIDELINES * done // total, f"Asking for guidelines: {done:,} of {total:,}."
+            ),
+        )
+        # A server refuses what does not fit into its context: show half as many cases then.
+        refused = [
+            request
+            for request in improvement.requests.filter(state=FAILED, reply="")
+            if len(request.items) > _FEWEST_CASES
+        ]
+        if not refused:
+            return
+        for request in refused:
+            request.items = request.items[: max(_FEWEST_CASES, len(request.items) // 2)]
+            request.state = WAITING
+            request.save(update_fields=["items", "state"])
 
 
 @transaction.atomic
@@ -198,7 +221,7 @@ def _learned(
     chosen: Sequence[ItemInPart],
 ) -> Json:
     whole = improvement.wordings.select_related("wording").get(kind=kind, fold=WHOLE)
-    gain = general_difference([gains[item.key] for item in chosen], _sharing(chosen))
+    gain = general_difference([gains[item.key] for item in chosen], _sharing(improvement, chosen))
     entry: Json = {"kind": kind, "wording": whole.wording.reference}
     entry |= {"sha256": whole.wording.sha256, "learned_n": len(chosen)}
     put(entry, "learned", number(gain.value), gain.reason)
@@ -277,9 +300,15 @@ def _open(improvement: Improvement, items: Sequence[ItemInPart], named: Sequence
 
 
 def _opened_before(improvement: Improvement) -> QuerySet[Improvement]:
-    """Earlier improvements of the study that opened a sealed part for the same judge."""
+    """Earlier improvements of the study that opened a sealed part for the same judge.
+
+    Those of other people opened other answers.
+    """
     return Improvement.objects.filter(
-        study=improvement.study_id, run__judge=improvement.run.judge_id, pk__lt=improvement.pk
+        study=improvement.study_id,
+        run__judge=improvement.run.judge_id,
+        annotator=improvement.annotator,
+        pk__lt=improvement.pk,
     ).exclude(opened_at=None)
 
 
@@ -301,7 +330,9 @@ def _try(
         percent = _AFTER_LEARNING + (_BEFORE_COUNT - _AFTER_LEARNING) * n // len(named)
         verdicts = _judged(improvement, learned, sealed, partial(progress, percent))
         rows.append([credit(verdicts.get(item.key), item.right) for item in sealed])
-    results = try_wordings(rows, usual, _sharing(sealed), earlier=_earlier(improvement))
+    results = try_wordings(
+        rows, usual, _sharing(improvement, sealed), earlier=_earlier(improvement)
+    )
     return {
         learned.kind: _tried(one, row, usual)
         for learned, one, row in zip(named, results, rows, strict=True)
@@ -320,12 +351,16 @@ def _tried(wording: TriedWording, after: Sequence[float], usual: Any) -> Json:
     return entry | {"is_better": wording.is_better}
 
 
-def _sharing(items: Sequence[ItemInPart]) -> Sharing:
+def _sharing(improvement: Improvement, items: Sequence[ItemInPart]) -> Sharing:
     """The personas and questions of items."""
-    asked = dict(Item.objects.filter(pk__in=[i.item for i in items]).values_list("pk", "question"))
-    persona = relabel(np.array([item.persona for item in items]))[0]
-    question = relabel(np.array([asked.get(item.item, "") for item in items]))[0]
-    return Sharing.of_items(len(items), {"persona": persona, "question": question})
+    name = "persona__key" if improvement.annotator else "question"
+    stored = Item.objects.filter(pk__in=[item.item for item in items])
+    other = dict(stored.values_list("pk", name))
+    units = relabel(np.array([item.persona for item in items]))[0]
+    others = relabel(np.array([other.get(item.item, "") for item in items]))[0]
+    # What was split is the question in one, and the persona in the other.
+    kinds = ("question", "persona") if improvement.annotator else ("persona", "question")
+    return Sharing.of_items(len(items), dict(zip(kinds, (units, others), strict=True)))
 
 
 def _done(
@@ -345,6 +380,7 @@ def _done(
         "sealed_personas": len({item.persona for item in of_part(items, SEALED)}),
         "has_moved": _has_moved(improvement),
         "earlier_tried": len(_earlier(improvement)),
+        "not_learned": _not_learned(improvement, {one["kind"] for one in learned}),
     }
     return {"results": results, "message": message_of(results)}
 
@@ -360,6 +396,21 @@ def _has_moved(improvement: Improvement) -> bool:
     return bool(own and others - own)
 
 
+def _not_learned(improvement: Improvement, learned: Collection[str]) -> list[str]:
+    """Why there is no wording of some of the kinds that were wanted, a phrase each."""
+    phrases = []
+    for kind in improvement.kinds:
+        if kind in learned or kind == LearnedFrom.TOGETHER:
+            continue
+        why = _WHY_NOT[kind]
+        failed = improvement.requests.filter(state=FAILED)
+        if kind == LearnedFrom.GUIDELINES and (last := failed.last()):
+            n, of = failed.count(), improvement.requests.count()
+            why = f"{n} of {of} requests failed, the last with “{last.error[:200]}”"
+        phrases.append(f"{LearnedFrom(kind).label} ({why})")
+    return phrases
+
+
 def message_of(results: Mapping[str, Any]) -> str:
     """What came out, in a sentence."""
     if results["better"]:
@@ -369,7 +420,7 @@ def message_of(results: Mapping[str, Any]) -> str:
     if not results["candidates"]:
         return (
             "No wording was shown to be better: nothing could be learned, so the sealed part was "
-            "not opened."
+            f"not opened. Not learned: {'; '.join(results['not_learned'])}."
         )
     if not tried:
         return (

@@ -7,6 +7,7 @@ from functools import cached_property
 from math import sqrt
 
 import numpy as np
+from django.db.models.fields.json import KT
 
 from analysis.data.extras import ANSWER_WORDS
 from analysis.exports.catalogue import MORE as MORE_TABLES
@@ -101,7 +102,8 @@ class Learner:
 
     def _cases(self, chosen: Sequence[ItemInPart], *, is_example: bool) -> list[LearnedCase]:
         stored = Item.objects.select_related("persona").in_bulk([item.item for item in chosen])
-        reasons = self._reasons(list(stored))
+        # Reasons are stored for an item, not for a person: one annotator's are not told apart.
+        reasons = self._reasons([] if self._improvement.annotator else list(stored))
         cases = []
         for item in chosen:
             if item.item not in stored:
@@ -215,7 +217,7 @@ def with_lesson(lesson: str, template: str) -> str:
 
 def _words_of(ids: Iterable[int]) -> dict[int, frozenset[str]]:
     rows = Item.objects.filter(pk__in=list(ids)).values_list(
-        "pk", "context", "question", "r1__text", "r2__text"
+        "pk", "context", "question", KT("r1__text"), KT("r2__text")
     )
     return {
         pk: frozenset(_LONG_WORD.findall(" ".join(filter(None, texts)).lower()))

@@ -60,6 +60,7 @@ class JudgeLM(JudgeModel):
 
     name = "judgelm"
     description = "JudgeLM: two scores from 1 to 10 on the first line"
+    highest = 10
     offers_tie = True
 
     def verdict(self, text: str) -> Verdict:
@@ -133,6 +134,7 @@ class Prometheus2Score(Score):
     description = "Prometheus 2: feedback, then [RESULT] 1–5, each response alone"
     family = FAMILY
     takes_framing = False
+    has_form = False
     reply_tokens = 200
     highest = 5
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from django.db.models.fields.json import KT
 
 from analysis.data.arrays import CODE, Dataset, DesignData
 from analysis.data.extras import ExtraReader
@@ -59,7 +60,7 @@ class References(DesignData):
 
 def _references(study: Study, data: Dataset, position: Mapping[int, int]) -> References | None:
     items = Item.objects.filter(study=study).exclude(reference="")
-    rows = items.values_list("key", "reference", "r1__text", "r2__text")
+    rows = items.values_list("key", "reference", KT("r1__text"), KT("r2__text"))
     sides = {
         key: given_away(reference, r1 or "", r2 or "") for key, reference, r1, r2 in rows.iterator()
     }

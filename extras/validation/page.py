@@ -297,11 +297,11 @@ def _persona(report: ReportJson, judge: Any) -> Iterator[Line]:
         if value is None and _get(linked, "worth") is not None:
             value, ends = _get(linked, "worth"), _get(linked, "worth_ci")
             where = f", in the linked study “{report['linked_worth']['study']}”"
-        worth = None if value is None else f"{points(value)} points"
-        if worth and ends is not None:
-            worth += f" ({points_range(ends)})"
+        in_points = None if value is None else f"{points(value)} points"
+        if in_points and ends is not None:
+            in_points += f" ({points_range(ends)})"
         why = "nobody was asked about another persona, here or in a linked study with a report"
-        yield _line(words, worth and worth + where, why)
+        yield _line(words, in_points and in_points + where, why)
 
 
 def _datasheet(report: ReportJson, judge: Any) -> Iterator[Line]:

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from judging.engine.interface import ShownSide, Verdict
 from judging.engine.messages import without_thoughts
@@ -279,10 +280,16 @@ def _counted(
 
 def read_form(text: str) -> tuple[ShownSide | None, int | None] | None:
     """The verdict in a structured reply; None if the text does not have the right form."""
+    form = read_object(text)
+    if form.get("answer") not in ("A", "B", "C"):
+        return None
+    return form["answer"], of_json(form.get("certainty"))
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The JSON object that a reply is; empty if it is none."""
     try:
         form = json.loads(without_thoughts(text))
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(form, dict) or form.get("answer") not in ("A", "B", "C"):
-        return None
-    return form["answer"], of_json(form.get("certainty"))
+        return {}
+    return form if isinstance(form, dict) else {}

@@ -54,7 +54,8 @@ class JudgingProtocol:
     is not started alone. `needs_probabilities`: it can only be used with judges that report option
     probabilities. `reads_words`: it reads more than the option, so models that give only option
     probabilities do not fit. `takes_framing`: a framing can be added to its words. `has_form`: its
-    reply can be requested in the form that `form` describes. `template`: the prompt in English,
+    reply can be requested in the form that `form` describes. `highest`: the highest score that it
+    asks for, from 1 on; 0 if it asks for none. `template`: the prompt in English,
     with the slots of `studies/texts/slots.py`. `template_without_persona` is used when a judge sees
     nothing of the persona.
 
@@ -82,6 +83,7 @@ class JudgingProtocol:
     reads_words: ClassVar[bool] = False
     takes_framing: ClassVar[bool] = True
     has_form: ClassVar[bool] = True
+    highest: ClassVar[int] = 0
     begins_with: ClassVar[str] = "standard"
     template: ClassVar[str] = ""
     template_without_persona: ClassVar[str] = ""

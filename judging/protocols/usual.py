@@ -7,6 +7,7 @@ from typing import Any
 
 from judging.engine.interface import SIDES, Options, ShownSide, Verdict
 from judging.engine.messages import Messages, is_empty, only_step
+from judging.protocols.parsing import read_object
 from judging.protocols.protocol import Certainty, JudgingProtocol, Standard, Tie
 from judging.protocols.statements import readable
 from judging.protocols.texts import languages, texts
@@ -136,10 +137,8 @@ class Score(JudgingProtocol):
 
     family = "Scores and other certainties"
     offers_tie = True
-    has_form = False
     reads_words = True
     steps = 2
-    highest: int
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
         return only_step(messages, len(earlier))
@@ -166,15 +165,29 @@ class Score(JudgingProtocol):
         side: ShownSide = "C" if first == score else "A" if first > score else "B"
         return Verdict(side, None, details)
 
+    def form(self) -> dict[str, Mapping[str, Any]]:
+        return {"score": {"type": "integer", "minimum": 1, "maximum": self.highest}}
+
+    def keeps_form(self, text: str) -> bool:
+        return self.score_in_form(text) is not None
+
+    def score_in_form(self, text: str) -> int | None:
+        """The score in a structured reply; None if the text does not have the form."""
+        form = read_object(text)
+        score = form.get("score")
+        return score if type(score) is int and 1 <= score <= self.highest else None
+
     def score(self, text: str) -> int | None:
         """The score in a reply; None if there is none, or several that differ."""
+        if (score := self.score_in_form(text)) is not None:
+            return score
         text = readable(text).text
         numbers = set(_BRACKETS.findall(text))
         if alone := _CONTINUED.match(text):
             numbers.add(alone[1])
         scores = {int(number) for number in numbers}
-        score = scores.pop() if len(scores) == 1 else 0
-        return score if 1 <= score <= self.highest else None
+        only = scores.pop() if len(scores) == 1 else 0
+        return only if 1 <= only <= self.highest else None
 
 
 class Score10(Score):
@@ -272,7 +285,12 @@ _WORDS = {
     "no": ("No", "Nein", "Non", "Nee", "Nie", "Não", "لا", "否"),
 }
 _ANY = "|".join(word for words in _WORDS.values() for word in words)
-_REPLY = re.compile(rf"(?:\[\[|\A)[\s*_`\"']*({_ANY})\b", re.IGNORECASE)
+YES_OR_NO = re.compile(rf"(?:\[\[|\A)[\s*_`\"']*({_ANY})\b", re.IGNORECASE)
+
+
+def says(word: re.Match[str]) -> str:
+    """What a word that `YES_OR_NO` found says: yes or no."""
+    return next(name for name, words in _WORDS.items() if word[1].title() in words)
 
 
 class PTrue(SecondQuestion):
@@ -293,11 +311,10 @@ class PTrue(SecondQuestion):
 
     def second(self, text: str, chosen: Verdict) -> Verdict:
         reply = readable(text)
-        word = _REPLY.search(reply.text)
+        word = YES_OR_NO.search(reply.text)
         if word is None:
             return replace(chosen, certainty=None, position=None)
-        says = next(name for name, words in _WORDS.items() if word[1].title() in words)
-        details = {**chosen.details, "says": says}
+        details = {**chosen.details, "says": says(word)}
         return Verdict(chosen.side, None, details, position=reply.places[word.start(1)])
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:

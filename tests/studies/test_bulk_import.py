@@ -53,7 +53,7 @@ def test_an_import_of_many_items_takes_no_more_queries():
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_reading_four_times_the_items_needs_no_more_memory(tmp_path):
+def test_reading_six_times_the_items_needs_no_more_memory(tmp_path):
     def peak(items):
         path = tmp_path / f"{items}.jsonl"
         path.write_bytes(
@@ -74,7 +74,8 @@ def test_reading_four_times_the_items_needs_no_more_memory(tmp_path):
 
     peak(100)
 
-    assert peak(2_400) < 1.5 * peak(600)
+    # As many of the last items are in memory: a batch is written when it is full.
+    assert peak(3_600) < 1.5 * peak(600)
 
 
 def test_items_of_several_parts_share_a_persona_and_a_late_fault_stores_nothing(monkeypatch):

@@ -3,7 +3,7 @@
 import json
 import sys
 import textwrap
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -30,8 +30,18 @@ by people still needed), 2 bad usage or an unreadable file. With --against: 0 be
 5 not shown, 6 not comparable. docs/check.md describes the formats."""
 
 
-def names(value: str) -> tuple[str, ...]:
-    return tuple(name for part in value.split(",") if (name := part.strip()))
+class AddNames(Action):
+    """Names separated by commas; an option that is repeated adds to those before."""
+
+    def __call__(
+        self,
+        parser: ArgumentParser,
+        namespace: Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        names = [name for part in values.split(",") if (name := part.strip())]
+        setattr(namespace, self.dest, (*(getattr(namespace, self.dest) or ()), *names))
 
 
 def from_to(low: float, high: float, kind: type[int] | type[float]) -> Callable[[str], float]:
@@ -75,7 +85,7 @@ def parser() -> ArgumentParser:
     )
     parser.add_argument(
         "--on",
-        type=names,
+        action=AddNames,
         default=(),
         metavar="COLUMN,COLUMN",
         help="columns that name the item, by which several files are joined",
@@ -120,29 +130,29 @@ def parser() -> ArgumentParser:
     columns = parser.add_argument_group("columns, if a guess is wrong")
     columns.add_argument("--item", default="", help="column that names the item")
     columns.add_argument(
-        "--people", type=names, default=(), help="columns of labels, one per annotator"
+        "--people", action=AddNames, default=(), help="columns of labels, one per annotator"
     )
     columns.add_argument(
         "--annotator", default="", help="column of annotators, with one row per label"
     )
     columns.add_argument("--label", default="", help="column of labels, with one row per label")
-    columns.add_argument("--judge", type=names, default=(), help="columns of labels by judges")
+    columns.add_argument("--judge", action=AddNames, default=(), help="columns of labels by judges")
     columns.add_argument(
         "--judge-raters",
-        type=names,
+        action=AddNames,
         default=(),
         help="annotators that are judges, with one row per label",
     )
     columns.add_argument("--kind", default="", help="column that says human or judge in each row")
     columns.add_argument(
         "--certainty",
-        type=names,
+        action=AddNames,
         default=(),
         help="LABEL_COLUMN=CERTAINTY_COLUMN, separated by commas",
     )
     columns.add_argument(
         "--probability",
-        type=names,
+        action=AddNames,
         default=(),
         help="native probabilities of a judge: JUDGE_COLUMN=COLUMN of its label, or "
         "JUDGE_COLUMN=COLUMN:LABEL of one label, separated by commas",
@@ -153,28 +163,28 @@ def parser() -> ArgumentParser:
     labels = parser.add_argument_group("labels")
     labels.add_argument(
         "--labels",
-        type=names,
+        action=AddNames,
         default=(),
         help="the labels: FIRST,SECOND, or with --level all of them in order",
     )
     labels.add_argument(
-        "--tie", type=names, default=(), help="labels that mean a tie, separated by commas"
+        "--tie", action=AddNames, default=(), help="labels that mean a tie, separated by commas"
     )
     labels.add_argument(
         "--positive",
-        type=names,
+        action=AddNames,
         default=(),
         help="labels that count as one, compared with all others",
     )
     labels.add_argument(
         "--missing",
-        type=names,
+        action=AddNames,
         metavar="WORD,WORD",
         help="words that mean no label, in addition to empty cells; '' for none (default: guessed)",
     )
     labels.add_argument(
         "--scale",
-        type=names,
+        action=AddNames,
         default=(),
         metavar="NAME=LOW-HIGH",
         help="scale of the certainties of people or of a judge: people=1-5,JUDGE=0-1",
@@ -217,6 +227,11 @@ def parser() -> ArgumentParser:
         "--these-people",
         action="store_true",
         help="limit the verdict to these people, for example a panel of experts",
+    )
+    options.add_argument(
+        "--tiers",
+        action="store_true",
+        help="with --level: the tier of each judge by its kappa with people, as in Judge’s Verdict",
     )
     options.add_argument("--simulated", action="store_true", help="mark the report as simulated")
     return parser
@@ -280,6 +295,8 @@ def _check(options: Namespace) -> int:
             return _compare_alone(labels, comparison, options)
     if scale:
         return _check_scale(labels, scale, options, comparison)
+    if options.tiers:
+        raise BadTable("--tiers needs --level: for two labels, add --level nominal.")
     choices = choices_of(labels, pair=options.labels, tie=options.tie, positive=options.positive)
     data = dataset_of(
         labels,

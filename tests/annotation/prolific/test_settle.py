@@ -154,7 +154,7 @@ def test_flagged_people_need_a_review_and_the_page_says_why(prolific, client, us
     ticked = re.findall(r'aria-label="([^"]+)" checked', page)
     assert ticked == [careful[1].pseudonym]
     assert page.count("▲ Faster than reading.") == 2
-    assert "words per minute; flagged above 1500" in page
+    assert "words per minute; flagged above 1,500" in page
 
 
 def page_text(response):

@@ -45,7 +45,7 @@ def test_every_command_says_what_the_documents_say(tmp_path):
     certified = run(*certify, "--error", "0.15", "--anchors", "500")
     with_passport = (SLUG, "--judge", SURE, "--passport", passport)
     labelled = run("label", *with_passport, "--out", labels)
-    routed = run("route", *with_passport, "--new", "many-people-rest")
+    routed = run("label", *with_passport, "--new", "many-people-rest")
 
     assert in_docs(certified.partition(" Wrote ")[0])
     assert in_docs(labelled.partition(" With 90 %")[0])

@@ -82,7 +82,7 @@ def test_our_own_exports_give_the_agreement_of_the_study(what, tmp_path):
 
     labels = read_labels(options_of([str(path)]))
     data = dataset_of(labels, choices_of(labels), name="t", title="t", margin=0.05, threshold=80)
-    found = build_report(data, seed=1, bootstrap=100)
+    found = build_report(data, seed=1, bootstrap=20)
 
     assert labels.reading[0] == f"format: {what}"
     for key in ("krippendorff_alpha", "gwet_ac1", "percent"):

@@ -133,8 +133,8 @@ def test_the_finding_on_several_runs_has_the_least_and_the_most_often_that_first
     ]
     assert words == (
         "The first places by each of 2 runs and by the majority of annotators, on the items that "
-        f"both decided, are the same in {100 * min(shares):.1f} % to {100 * max(shares):.1f} % "
-        "of resamples."
+        f"both decided, are the same in {100 * min(shares):.1f} % (on 90 items) to "
+        f"{100 * max(shares):.1f} % (on 90 items) of resamples."
     )
 
 

@@ -105,7 +105,7 @@ def test_questions_are_copied_and_kept_in_files(answered, tmp_path):
     FILE.apply(again, Folder(tmp_path), FILE.file, user=None)
     assert asked_in(again) == asked_in(copy)
     file.write_text('scale = 6\nreason = "no"\n')
-    with pytest.raises(StudyError, match=r"scale is 6. Use one of: 0, 5, 7, 10"):
+    with pytest.raises(StudyError, match=r"scale is 6. Use one of: 0, 2, 5, 7, 10"):
         FILE.apply(again, Folder(tmp_path), FILE.file, user=None)
 
 

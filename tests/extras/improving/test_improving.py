@@ -24,6 +24,7 @@ from studies.models import Item, Study, StudyLog
 from tests.analysis.builders import answer, make_rater
 from tests.api.conftest import program
 from tests.extras.improving.conftest import GUIDELINE, replies
+from tests.judging.llm_server import completion, error
 from tests.judging.run_helpers import asked
 
 KINDS = ("examples", "guidelines")
@@ -131,6 +132,37 @@ def test_a_judge_that_heeds_nothing_is_not_improved(run, llm):
     assert "so the sealed part was not opened" in found.message
     assert found.opened_at is None
     assert not LearnedWording.objects.filter(is_named=True).exists()
+
+
+@database
+def test_requests_that_do_not_fit_show_fewer_cases(run, llm):
+    usual = replies(heeds=True)
+
+    def answer(body, number):
+        text = body["messages"][0]["content"]
+        if "Write up to five guidelines" in text and "Case 3" in text:
+            return error(400, "request exceeds the available context size")
+        return usual(body, number)
+
+    llm.answer = answer
+
+    found = improved(run, kinds=("guidelines",))
+
+    assert found.results["better"] == "guidelines"
+    assert {len(request.items) for request in found.requests.all()} == {2}
+
+
+@database
+def test_it_says_why_nothing_was_learned(run, llm):
+    llm.answer = lambda body, number: completion("The model chose: A")
+
+    found = improved(run, kinds=("guidelines",))
+
+    assert found.message == (
+        "No wording was shown to be better: nothing could be learned, so the sealed part was not "
+        "opened. Not learned: guidelines (4 of 4 requests failed, the last with “No reply of 5 can "
+        "be used.”)."
+    )
 
 
 @database

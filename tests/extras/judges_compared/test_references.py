@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from analysis.data.dataset import load_dataset
+from analysis.data.item_comparisons import FilterChoices, verdict_chunks
 from analysis.report.study import ReportedStudy
-from extras.judges_compared.references import given_away, with_reference
+from extras.judges_compared.references import References, given_away, with_reference
 from extras.judges_compared.wording import WORDINGS
 from judging.errors import ConflictingValue
 from judging.models import Judgment
 from judging.runs.costs import estimate_start
 from judging.runs.spec import RunSpec
+from judging.runs.study_content import texts_to_judges
 from studies.importers.files.faults import Refused
 from tests.analysis.builders import judge_item, make_run
 from tests.annotation.pages.walking import item_page, post_answer, start
@@ -176,3 +178,23 @@ def test_an_estimate_says_how_many_items_have_no_reference(judge):
     [remark] = estimate_start(study, judge, spec).remarks
     assert remark == "2 of 3 items are not asked about. The item has no reference answer."
     assert not estimate_start(study, judge, replace(spec, setting="standard")).remarks
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("number", ["31", "true", "null", "[1]", '"31"'])
+def test_a_response_that_is_a_number_stays_a_text(number):
+    """SQLite reads the text of a JSON value as JSON."""
+    study = make_study()
+    made = {"kind": "model", "name": number}
+    item = make_item(
+        study=study,
+        reference="thirty-one",
+        r1={"text": number, "generated_by": made},
+        r2={"text": "12", "generated_by": made},
+    )
+    judge_item(make_run(study=study, setting="reference"), item, "r1", None)
+
+    assert texts_to_judges(study)[0].text == "No item has a text that addresses a judge."
+    assert dict(load_dataset(study.slug).of(References).given_away) == {item.key: ""}
+    [[verdicts]] = list(verdict_chunks(study, None, FilterChoices()))
+    assert verdicts.sources == (number, number)

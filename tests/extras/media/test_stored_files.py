@@ -105,7 +105,7 @@ def test_copies_have_their_own_files_and_deletion_leaves_none(
     assert len(files_storage().owners("media")) == 6
 
     with django_capture_on_commit_callbacks(execute=True):
-        Item.objects.get(key="x2").delete()
+        Item.objects.get(key="x2", study=study).delete()
         forget_unused(study)
     assert len(files_storage().owners("media")) == 5
     with django_capture_on_commit_callbacks(execute=True):

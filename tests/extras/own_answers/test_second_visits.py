@@ -268,7 +268,7 @@ def test_the_page_has_what_a_second_study_on_prolific_needs(
     url, owner = reverse("own_people:second-visits", args=[study.slug]), sign_in(study, "owner")
     second_visit_code(study.pk)
 
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         html = owner.get(url).content.decode()
 
     assert f"/s/{study.slug}/retest/?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}" in html

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from analysis.errors import BadParameters
-from extras.planning import tasks, wording
+from extras.planning import wording
 from extras.planning.assumptions import Assumptions, compute_queued, forecast_of, request_forecast
 from extras.planning.models import PowerForecast
 from extras.planning.sources import rates_of
@@ -178,11 +178,15 @@ def test_the_page_computes_and_shows_a_forecast(plain, django_capture_on_commit_
     client = sign_in(study)
     assert "Compute a forecast" in client.get(URL).content.decode()
 
-    with patch.object(tasks.compute_forecast, "delay_on_commit") as queued:
+    with (
+        patch("extras.planning.assumptions.queue") as queued,
+        django_capture_on_commit_callbacks(execute=True),
+    ):
         response = client.post(URL, {"items": "60", "accuracy_people": "0.7"})
     waiting = client.get(URL).content.decode()
-    status = client.get(f"{URL}status/").json()
-    tasks.compute_forecast(*queued.call_args.args)
+    status = client.get(f"{URL}?progress").json()
+    task, forecast_id = queued.call_args.args
+    task(forecast_id)
     page = client.get(URL, {"design": "120x3"}).content.decode()
     assert "The next 100 USD" in page
     assert "As many items of new personas" in page
