@@ -72,7 +72,10 @@ def what_is_wrong() -> str:
     try:
         executor = MigrationExecutor(connection)
     except DatabaseError as error:
-        return f"The database does not answer: {str(error).strip()}. Check DATABASE_URL."
+        remedy = "Check DATABASE_URL."
+        if "disk" in str(error).lower():
+            remedy = "Free space on its disk, and let this program write there."
+        return f"The database does not answer: {str(error).strip()}. {remedy}"
     if sentence := newer_database():
         return sentence
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):

@@ -316,7 +316,12 @@ def make_backup(path: Path, *, with_secret_key: bool = False) -> Made:
                     rows, files = _write(bundle, taken_at, with_secret_key)
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, path)  # fails if somebody created the file meanwhile
+        try:
+            os.link(draft, path)  # fails if somebody created the file meanwhile
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without such links, as of a memory stick
+            os.rename(draft, path)
     finally:
         draft.unlink(missing_ok=True)
     backup = Backup.objects.create(

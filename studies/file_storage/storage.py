@@ -167,14 +167,16 @@ def folder_id(folder: Path) -> str:
     with contextlib.suppress(FileNotFoundError):
         return path.read_text("ascii")
     draft = path.with_name(f"{_ID_FILE}.{os.getpid()}")
-    draft.write_text(random_id(22), encoding="ascii")
     try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass  # another process was faster: its id counts
-    except OSError:  # a file system without such links
-        os.rename(draft, path)
-    draft.unlink(missing_ok=True)
+        draft.write_text(random_id(22), encoding="ascii")
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process was faster: its id counts
+        except OSError:  # a file system without such links
+            os.rename(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)  # also of a full disk, where every process would leave one
     return path.read_text("ascii")
 
 

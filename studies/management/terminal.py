@@ -1,5 +1,6 @@
 """What commands share: finding a study, options for files, progress, invalid settings."""
 
+import errno
 import sys
 import time
 import tomllib
@@ -21,6 +22,7 @@ from studies.services.extras import turn_off, turn_on
 from studies.texts.cells import ENCODINGS
 
 _POLL_SECONDS = 0.1
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def find_study(slug: str) -> Study:
@@ -51,6 +53,14 @@ def using(study: Study, *names: str) -> Iterator[None]:
         raise
     for sentence in sentences:
         sys.stderr.write(f"{sentence}\n")
+
+
+def of_the_disk(error: OSError, path: object = "") -> str:
+    """What a disk or a storage refused, in a sentence with what to do."""
+    if not error.strerror:
+        return str(error)  # of a storage, in words
+    remedy = "Free space on its disk." if error.errno in _FULL else "Check the path and its rights."
+    return f"{error.filename or path} cannot be read or written: {error.strerror}. {remedy}"
 
 
 def read_settings(path: Path, known: Collection[str]) -> dict[str, Any]:

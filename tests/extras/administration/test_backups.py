@@ -1,5 +1,6 @@
 """Backups: everything comes back, on the same database and on another one; or nothing changes."""
 
+import errno
 import json
 import os
 import random
@@ -344,6 +345,34 @@ def test_an_existing_file_is_not_overwritten(lived_in, backup):
         call_command("backup", str(backup))
     with pytest.raises(CommandError, match="does not exist"):
         restore(backup.with_name("none.zip"))
+
+
+def test_a_full_disk_is_named_with_what_to_do(db, var_dir, tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+
+    with pytest.raises(CommandError) as refused:
+        call_command("backup", str(tmp_path / "b.zip"))
+
+    assert str(refused.value) == (
+        f"{tmp_path / 'b.zip'} cannot be read or written: No space left on device. Free space on "
+        "its disk."
+    )
+    assert not list(tmp_path.glob("*b.zip*"))
+
+
+def test_a_backup_goes_to_a_disk_without_links(db, var_dir, tmp_path, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+
+    call_command("backup", str(tmp_path / "b.zip"))
+
+    _check(tmp_path / "b.zip")
+    assert [path.name for path in tmp_path.glob("*b.zip*")] == ["b.zip"]
 
 
 def _check(path: Path) -> None:

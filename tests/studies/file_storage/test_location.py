@@ -1,5 +1,6 @@
 """One place for the files of all processes: noted, refused, adopted."""
 
+import errno
 import shutil
 from contextlib import nullcontext
 from io import StringIO
@@ -128,6 +129,18 @@ def test_a_file_system_without_links_has_an_id_too(settings, monkeypatch):
     assert note_location() == ""
     assert note_location() == ""
     assert [path.name for path in settings.VAR_DIR.iterdir()] == ["files_id"]
+
+
+def test_a_full_disk_keeps_no_draft_of_the_id(settings, monkeypatch):
+    def full(path: Path, *_: object, **__: object) -> None:
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+
+    with pytest.raises(OSError, match="No space"):
+        note_location()
+    assert not list(settings.VAR_DIR.iterdir())
 
 
 @pytest.mark.nightly

@@ -28,17 +28,20 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from config.operations.stored_files import CopyError, copy_from
+        from studies.management.terminal import of_the_disk
 
         if source := options["copy_from"]:
             try:
                 copied = copy_from(source)
-            except (CopyError, OSError) as error:
+            except CopyError as error:
                 raise CommandError(str(error)) from error
+            except OSError as error:
+                raise CommandError(of_the_disk(error)) from error
             self.stdout.write(f"Copied {copied:,} files. The old storage is unchanged.")
         try:
             self._show_or_adopt(adopt=options["adopt"] or bool(source))
         except OSError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(of_the_disk(error)) from error
 
     def _show_or_adopt(self, *, adopt: bool) -> None:
         from config.operations.stored_files import totals

@@ -66,11 +66,14 @@ class Command(BaseCommand):
 
     def _write(self, path: Path, with_secret_key: bool) -> None:
         from extras.administration.backups import BackupError, make_backup
+        from studies.management.terminal import of_the_disk
 
         try:
             bundle = make_backup(path, with_secret_key=with_secret_key)
-        except (BackupError, OSError) as error:
+        except BackupError as error:
             raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(of_the_disk(error, path)) from error
         self.stdout.write(
             f"{path}: {bundle.rows:,} rows, {bundle.files:,} files, {bundle.backup.size:,} bytes.\n"
             f"sha256 {bundle.backup.sha256}"
@@ -83,6 +86,7 @@ class Command(BaseCommand):
 
     def _restore(self, path: Path, is_replacing: bool) -> None:
         from extras.administration.backups import BackupError, first_table_in_use, restore_backup
+        from studies.management.terminal import of_the_disk
 
         if is_replacing and first_table_in_use():
             self.stderr.write("This deletes everything in this installation. You cannot undo it.")
@@ -98,8 +102,10 @@ class Command(BaseCommand):
                 raise CommandError("Nothing changed.")
         try:
             done = restore_backup(path, replace=is_replacing)
-        except (BackupError, OSError) as error:
+        except BackupError as error:
             raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"Nothing changed. {of_the_disk(error, path)}") from error
         self.stdout.write(
             f"Restored the state of {done.taken_at}: {done.rows:,} rows, {done.files:,} files."
         )
