@@ -54,12 +54,12 @@ class RaterAgreement:
 
 
 def agreement(
-    own: Iterable[ComparedAnswer], given: Mapping[int, Mapping[str, int]]
+    own: Iterable[ComparedAnswer], votes_by_item: Mapping[int, Mapping[str, int]]
 ) -> RaterAgreement:
-    """The agreement of an annotator with the counting answers `given` by everybody, by item."""
+    """The agreement of an annotator with the counting answers that everybody gave, by item."""
     person = RaterAgreement()
     for row in own:
-        votes = Counter(given.get(row.item, {}))
+        votes = Counter(votes_by_item.get(row.item, {}))
         if not row.counts:
             votes[row.choice] += 1
         total, alike = votes.total(), votes[row.choice]

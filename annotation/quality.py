@@ -254,7 +254,7 @@ def quality_of(
 
 
 def _others(study: Study, annotators: QuerySet[Annotator]) -> _Others:
-    """Everybody's answers to the items of the annotators `shown`."""
+    """Everybody's answers to the items of these annotators."""
     items = Assignment.objects.filter(annotator__in=annotators).order_by().values("item")
     counted = (
         Annotation.objects.filter(

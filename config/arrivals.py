@@ -39,9 +39,9 @@ class StorableText:
     ) -> None:
         if request.method != "POST" or getattr(view, "csrf_exempt", False):
             return
-        _check("The form", _texts(request.POST))
+        form = _check("The form", _texts(request.POST))
         _check("The name of a file", _names(request))
-        if any("\r" in text for text in _texts(request.POST)):
+        if "\r" in form:
             request.POST = _with_plain_ends(request.POST)  # type: ignore[assignment]
 
 
@@ -59,24 +59,33 @@ def _is_utf8(request: HttpRequest) -> None:
         raise BadRequest("Send UTF-8.")
 
 
-def _headers(request: HttpRequest) -> Iterable[str]:
-    return (text for name, text in request.META.items() if name.startswith(("HTTP_", "CONTENT_")))
+def _headers(request: HttpRequest) -> list[str]:
+    return [
+        str(text) for name, text in request.META.items() if name.startswith(("HTTP_", "CONTENT_"))
+    ]
 
 
-def _texts(sent: QueryDict) -> Iterable[str]:
+def _texts(sent: QueryDict) -> list[str]:
+    texts = []
     for name, values in sent.lists():
-        yield name
-        yield from values
+        texts += [name, *values]
+    return texts
 
 
-def _names(request: HttpRequest) -> Iterable[str]:
-    for field in request.FILES:
-        yield from (str(getattr(file, "name", "")) for file in request.FILES.getlist(field))
+def _names(request: HttpRequest) -> list[str]:
+    return [
+        str(getattr(file, "name", ""))
+        for field in request.FILES
+        for file in request.FILES.getlist(field)
+    ]
 
 
-def _check(where: str, texts: Iterable[Any]) -> None:
-    if any(isinstance(text, str) and _UNSTORABLE.search(text) for text in texts):
+def _check(where: str, texts: Iterable[str]) -> str:
+    """All texts as one, which is searched once; raises `BadRequest` if it cannot be stored."""
+    together = "\n".join(texts)
+    if _UNSTORABLE.search(together):
         raise BadRequest(f"{where} contains a character that cannot be stored.")
+    return together
 
 
 def _with_plain_ends(sent: QueryDict) -> QueryDict:

@@ -34,6 +34,7 @@ from analysis.exports.study_export import check_choice
 from analysis.lifecycle.storage import export_dir
 from analysis.models import Export
 from studies.models.studies import Membership, Study
+from studies.pages.addressed import pressed
 from studies.selectors import get_study, studies_for
 
 _USUAL = ("", "Default (JSON; CSV for matrices)")
@@ -164,7 +165,7 @@ def again(request: HttpRequest, slug: str) -> HttpResponse:
 def stale(request: HttpRequest, slug: str) -> HttpResponse:
     """Delete, or delete and rewrite, files with people who have left since."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    rebuild = request.POST.get("do") == "rebuild"
+    rebuild = pressed(request, "do", "rebuild", "delete") == "rebuild"
     try:
         n = clear_stale(study_id=study.pk, user=_user(request), rebuild=rebuild)
     except ExportError as error:

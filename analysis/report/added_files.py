@@ -48,7 +48,7 @@ class AddedFiles:
     paths_across: Sequence[str] = ()
     links = links_across = part = ""
 
-    def write(self, made: MadeReport, folder: Path) -> None:
+    def write(self, report: MadeReport, folder: Path) -> None:
         """Write the files to the new folder of a report."""
 
     def write_across(self, reports: "Sequence[ReportJson]", folder: Path, *, date: Date) -> None:

@@ -91,14 +91,14 @@ def article_verdicts(data: Dataset, run: RunData) -> tuple[Ints, Floats, int]:
     Of each item: 1 right, 0 wrong, -1 not counted. If no reply of an item names a side, it is not
     counted where no tie was offered, and wrong where one was, as in the article's code.
     """
-    found = run_verdicts(data, run)
+    verdicts = run_verdicts(data, run)
     rows = run.judgments
     of_items = rows.item[np.isin(rows.status, _UNREAD)]
     failed = np.bincount(of_items, minlength=len(data.items)) > 0
     has_truth = data.scored_truth(offers_tie=run.offers_tie) >= 0
-    unread = failed & has_truth & (found.majority.n_votes == 0)
-    correct = np.where(unread, 0, found.correct) if run.offers_tie else found.correct
-    return correct, found.certainty, int(unread.sum())
+    unread = failed & has_truth & (verdicts.majority.n_votes == 0)
+    correct = np.where(unread, 0, verdicts.correct) if run.offers_tie else verdicts.correct
+    return correct, verdicts.certainty, int(unread.sum())
 
 
 def certainty_bars(correct: Ints, certainty: Floats) -> CertaintyBars:
@@ -134,9 +134,9 @@ def bars_panel(title: str, bars: Sequence[tuple[str, int, int]], *, note: str) -
 
 def _padded(bars: Sequence[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
     """The bars with empty ones from 40 to 90, so that panels compare; another scale is kept."""
-    found = {bar[0]: bar for bar in bars}
+    by_label = {bar[0]: bar for bar in bars}
     usual = [str(at) for at in range(40, 100, 10)]
-    return [found.get(at, (at, 0, 0)) for at in usual] if set(found) <= {*usual} else [*bars]
+    return [by_label.get(at, (at, 0, 0)) for at in usual] if set(by_label) <= {*usual} else [*bars]
 
 
 def short_share(share: float | None, places: int = 3) -> str:

@@ -91,9 +91,9 @@ def build_report(
     for done, section in enumerate(order):
         progress(done / len(order), f"Computing {section.name.replace('_', ' ')}.")
         compute = partial(section.compute, study, report)
-        found = attempted(compute, part=section.name, failed=failed)
-        if found is not None:
-            merge(report, found)
+        findings = attempted(compute, part=section.name, failed=failed)
+        if findings is not None:
+            merge(report, findings)
     if failed:
         report["failed_parts"] = sorted(failed)
     plans = keeper()
@@ -172,13 +172,13 @@ def _code(extras: Sequence[str]) -> str:
     It includes all modules of those extras that have a chapter or a part of one.
     """
     app = Path(__file__).resolve().parents[1]
-    found = [path for part in COMPUTING for path in app.glob(part)]
+    paths = [path for part in COMPUTING for path in app.glob(part)]
     for folder in {
         Path(getfile(type(section))).resolve().parent for section in of_extras(extras.__contains__)
     }:
-        found += [path for path in folder.rglob("*.py") if "migrations" not in path.parts]
+        paths += [path for path in folder.rglob("*.py") if "migrations" not in path.parts]
     digest = hashlib.sha256()
-    for path in sorted(found):
+    for path in sorted(paths):
         digest.update(f"{path.relative_to(app.parent).as_posix()}\n".encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -222,8 +222,8 @@ def _inputs(data: Dataset) -> Json:
         ),
         "runs": len(data.runs),
         **({"runs_left_out": data.runs_left_out} if data.runs_left_out else {}),
-        "personas": len({item.persona for item in data.items}),
-        "questions": len({item.question for item in data.items}),
+        "personas": len({item.persona for item in data.items} - {""}),
+        "questions": len({item.question for item in data.items} - {""}),
         "truth": truths | {"unknown": int((data.truth < 0).sum())},
     }
 
@@ -254,8 +254,8 @@ def _each(
     failed: list[str] | None,
 ) -> list[Content]:
     """One kind of a section's contents; empty if it cannot be made."""
-    made = attempted(lambda: list(contents(report)), part=section.name, failed=failed)
-    return [] if made is None else made
+    entries = attempted(lambda: list(contents(report)), part=section.name, failed=failed)
+    return [] if entries is None else entries
 
 
 def in_order_of_computing(is_on: IsOn = everything) -> list[Section]:
@@ -278,10 +278,10 @@ def needs_of(named: Mapping[str, Section]) -> dict[str, list[str]]:
 
 def analyses(is_on: IsOn = everything) -> list[Analysis]:
     """The analyses that a plan can name; parts of extras add to those of the core."""
-    found: dict[str, Analysis] = {}
+    by_code: dict[str, Analysis] = {}
     for one in (analysis for section in sections(is_on) for analysis in section.analyses):
-        found[one.code] = found[one.code] + one if one.code in found else one
-    return list(found.values())
+        by_code[one.code] = by_code[one.code] + one if one.code in by_code else one
+    return list(by_code.values())
 
 
 def all_sources(is_on: IsOn) -> list[NumberSource]:
@@ -293,10 +293,10 @@ def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str,
 
     Sections whose tables cannot be made are added to `failed`, as in the functions below.
     """
-    made = [table for s in made_sections(report) for table in _each(s, s.tables, report, failed)]
+    tables = [table for s in made_sections(report) for table in _each(s, s.tables, report, failed)]
     claims = attempted(lambda: what_was_found(report), part="glance", failed=failed)
     if claims is not None:
-        made.insert(0, claims)
+        tables.insert(0, claims)
     sentences = list(all_sentences(report))
     sources = attempted(
         lambda: sources_table(report, sentences, all_sources(on_in(report))),
@@ -304,21 +304,21 @@ def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str,
         failed=failed,
     )
     if sources is not None:
-        made.append(sources)
-    return {table.name: table for table in made if table.rows}
+        tables.append(sources)
+    return {table.name: table for table in tables if table.rows}
 
 
 def all_figures(report: ReportJson, failed: list[str] | None = None) -> dict[str, Figure]:
     """Every figure that has something to draw, by name."""
-    made = [plot for s in made_sections(report) for plot in _each(s, s.figures, report, failed)]
-    found = {figure.name: figure for figure in made if figure is not None}
+    figures = [plot for s in made_sections(report) for plot in _each(s, s.figures, report, failed)]
+    by_name = {figure.name: figure for figure in figures if figure is not None}
     for section in of_extras(on_in(report)):
-        if (figure := found.get(section.redraws)) is not None:
+        if (figure := by_name.get(section.redraws)) is not None:
             again = attempted(
                 partial(section.redraw, figure, report), part=section.name, failed=failed
             )
-            found[figure.name] = again or figure
-    return found
+            by_name[figure.name] = again or figure
+    return by_name
 
 
 def all_sentences(

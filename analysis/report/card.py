@@ -96,8 +96,8 @@ def _drawing(card: VerdictCard, date: Date, note: str) -> Drawing:
         _write(axes, SIDE, 126 + 1.3 * size * number, line, size, TEXT, weight="bold")
     if card.chart:
         _strip(axes, card.chart)
-    made = f"{date.day} {date:%B %Y} · data {card.data[:12]} · Thirdperson"
-    _write(axes, SIDE, HEIGHT - 28, f"{card.basis} · {made}", 18, SECONDARY)
+    origin = f"{date.day} {date:%B %Y} · data {card.data[:12]} · Thirdperson"
+    _write(axes, SIDE, HEIGHT - 28, f"{card.basis} · {origin}", 18, SECONDARY)
     if note:
         _write(axes, SIDE, HEIGHT - 6, note, 12, SECONDARY)
     return drawing

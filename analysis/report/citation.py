@@ -7,11 +7,11 @@ from datetime import date as Date
 from analysis.report.build import all_sentences
 from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, joined, say
 from analysis.report.report_json import ReportJson
-from analysis.report.results import NOTHING
+from analysis.report.results import NOTHING, about
 from analysis.report.section import attempted
 from analysis.report.sentences import THRESHOLD, order_words
 from analysis.report.table_files import tex
-from analysis.report.words import listed, named_entries, threshold_standing
+from analysis.report.words import listed, named_entries, people_words, threshold_standing
 from studies.money import decimals
 
 ARTICLE = """@inproceedings{dong2024personalized,
@@ -57,11 +57,10 @@ def _items(report: ReportJson) -> Iterator[Text]:
     inputs, study = report["inputs"], report["study"]
     name = study["source"].get("name")
     yield say(
-        "The study has {items}{source} about {personas}; each asks {question} of two responses"
-        "{tie}.",
+        "The study has {items}{source}{personas}; each asks {question} of two responses{tie}.",
         items=Population("item", n=inputs["items"], path="inputs.items"),
         source=clause(" from {name}", name=Name(name)) if name else NOTHING,
-        personas=Population("persona", n=inputs["personas"], path="inputs.personas"),
+        personas=about(inputs, "personas"),
         question=clause("“{words}”", words=Name(study["question"]))
         if study["question"]
         else Words("the question of its task"),
@@ -167,10 +166,10 @@ def _model(run: ReportJson) -> str:
     record = run["record"]
     own = record["parameters"]
     # The parameters that were sent or, if these are not stored, the intended ones.
-    sent = [each["parameters"] for each in record["sent"]] or [own]
+    sent = [request["parameters"] for request in record["sent"]] or [own]
     sampling = []
     for key, word in (("temperature", "temperature"), ("top_p", "top-p")):
-        values = list(dict.fromkeys(each.get(key) for each in sent))
+        values = list(dict.fromkeys(request.get(key) for request in sent))
         if values != [None]:
             words = ["the server's own" if value is None else str(value) for value in values]
             sampling.append(f"{word} {' or '.join(words)}")
@@ -189,12 +188,16 @@ def _way(report: ReportJson, place: int) -> Text:
     if is_imported:
         # Only the file's rows say which response came first.
         order = "one for each item" if run["position"]["n"] else "not stored"
-    if run["position"]["both_orders"]["n"] and closed > run["items"]:
-        # Each order is a separate judgment, whatever an imported file says.
-        order, unit, samples = "both", "item, as many in each order", 2 * samples
+    # Each order is a separate judgment, whatever an imported file says.
+    if run["position"]["both_orders"]["n"] and closed > samples * run["items"]:
+        if closed == 2 * samples * run["items"]:
+            order, unit, samples = "both", "item, as many in each order", 2 * samples
+        else:
+            order, unit = "both for some items, one for the others", "item in each of its orders"
     readings = clause("one reading")
     if samples > 1:
-        count = Quantity("count", None, samples, f"{path}.record.samples" if unit == "item" else "")
+        is_stored = samples == record["samples"]
+        count = Quantity("count", None, samples, f"{path}.record.samples" if is_stored else "")
         readings = clause("{n} readings", n=count)
     return clause(
         "{imported}setting “{setting}”, order of the responses: {order}, {readings} of each "
@@ -226,10 +229,11 @@ def _rules(report: ReportJson) -> Iterator[Text]:
     if any(one["p"] is not None for one in differences):
         is_adjusted = any(one["tests"] > 1 for one in differences)
         yield say(
-            "Judges were compared with the majority on the items that both decided, by t "
+            "Judges were compared with {people} on the items that both decided, by t "
             "intervals and tests whose variance allows for shared people, personas and "
             "questions, and by two one-sided tests of equivalence within {margin} points"
             "{adjusted}.",
+            people=Words(people_words(report)),
             margin=Quantity("margin", None, parameters["margin"], "parameters.margin"),
             adjusted=Words(", all Holm-adjusted over the runs that compete" if is_adjusted else ""),
         )

@@ -191,20 +191,20 @@ def styles(report: ReportJson) -> list[tuple[str, str, str]]:
     """Colour, dash and symbol of each run: one colour per judge, a dash and symbol per run."""
     judges: dict[str, int] = {}
     runs: dict[str, int] = {}
-    found = []
+    lines = []
     for judge in report["judges"]:
         colour = judges.setdefault(judge["judge"], len(judges))
         run = runs[judge["judge"]] = runs.get(judge["judge"], -1) + 1
         # Judges that share a colour (after six) start with another dash.
         line = run + colour // len(JUDGES)
-        found.append(
+        lines.append(
             (
                 JUDGES[colour % len(JUDGES)],
                 DASHES[line % len(DASHES)],
                 SYMBOLS[line % len(SYMBOLS)],
             )
         )
-    return found
+    return lines
 
 
 def styled_runs(report: ReportJson) -> list[tuple[str, ReportJson, tuple[str, str, str]]]:
@@ -303,7 +303,7 @@ def right_and_wrong(
 
     `top` is the highest bar of all panels that share a scale; `note` is shown in the corner.
     """
-    labels, right, wrong, shown = (list(part) for part in zip(*bars, strict=True))
+    labels, right, wrong, texts = (list(part) for part in zip(*bars, strict=True))
     places = list(range(len(bars)))
     hover = "%{customdata}<br>%{y} %{fullData.name}<extra></extra>"
     half = BAR / 2
@@ -328,7 +328,7 @@ def right_and_wrong(
                 marker={"color": WRONG},
                 customdata=labels,
                 hovertemplate=hover,
-                text=shown,
+                text=texts,
                 textposition="outside",
                 textfont={"size": 10},
                 cliponaxis=False,

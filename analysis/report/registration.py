@@ -91,19 +91,23 @@ def registration(
 
 def mark_of(report: Mapping[str, Any], path: Path) -> RegistrationMark | None:
     """The mark of the number at `path` of report.json; None for a record."""
-    found = report["registration"]
+    registered = report["registration"]
     keys = ["*" if isinstance(key, int) else key for key in path]
-    best, mark = _longest(keys, found["records"]), None
-    for entry in found["analyses"]:
+    best, mark = _longest(keys, registered["records"]), None
+    for entry in registered["analyses"]:
         length = _longest(keys, entry["paths"])
         if length > best:
             best, mark = length, entry["mark"]
     if mark is None:
         return None if best else "explored"
     run = _run_at(report, path)
-    if run is None and not is_single(str(path[0])) and any("run" in d for d in found["departures"]):
+    if (
+        run is None
+        and not is_single(str(path[0]))
+        and any("run" in d for d in registered["departures"])
+    ):
         return "explored"
-    planned = {entry["run"]: entry["mark"] != "explored" for entry in found["runs"]}
+    planned = {entry["run"]: entry["mark"] != "explored" for entry in registered["runs"]}
     return mark if run is None or planned[run] else "explored"
 
 
@@ -118,15 +122,15 @@ class TableMark:
 
 def table_mark(report: Mapping[str, Any], table: Table) -> TableMark | None:
     """The mark of a table of the report; None for records and for reports without a plan."""
-    found = report.get("registration")
-    if found is None or found["plan"] is None or table.is_record:
+    registered = report.get("registration")
+    if registered is None or registered["plan"] is None or table.is_record:
         return None
     kind = table.family or table.name
-    entry = next((entry for entry in found["analyses"] if kind in entry["tables"]), None)
+    entry = next((entry for entry in registered["analyses"] if kind in entry["tables"]), None)
     if entry is None:
         return TableMark("explored", WORDS["explored"], "The plan does not name this analysis.")
     word, because = WORDS[entry["mark"]], entry["because"]
-    others = sorted({run["judge"] for run in found["runs"] if run["mark"] == "explored"})
+    others = sorted({run["judge"] for run in registered["runs"] if run["mark"] == "explored"})
     if entry["mark"] != "explored" and others:
         word += ", in part"
         because += f" Explored, because they differ from the plan: runs of {', '.join(others)}."
@@ -160,9 +164,9 @@ def main_part(report: Json) -> Json:
 def _share(cell: Json) -> Json:
     """A share for tables, with its interval in general."""
     names = ("n", "correct", "accuracy", "accuracy_reason")
-    found = {key: cell[key] for key in names if key in cell}
+    share = {key: cell[key] for key in names if key in cell}
     ci = cell["clusters"]
-    return found | {key: ci[key] for key in ("ci", "ci_reason") if key in ci}
+    return share | {key: ci[key] for key in ("ci", "ci_reason") if key in ci}
 
 
 def is_single(path: str) -> bool:

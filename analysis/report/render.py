@@ -113,9 +113,9 @@ def render_html(
     `failed` names parts that could not be made; parts that the page cannot show are added.
     """
     failed = [] if failed is None else failed
-    made = all_tables(report, failed) if tables is None else tables
+    by_name = all_tables(report, failed) if tables is None else tables
     on_page = {
-        name: shown(table, report) for name, table in made.items() if _is_shown(name, report)
+        name: shown(table, report) for name, table in by_name.items() if _is_shown(name, report)
     }
     figures = all_figures(report, failed) if figures is None else figures
     page = ReportPage(report, on_page, figures, date, asked_on or {})
@@ -244,9 +244,9 @@ def _body(
 def _added(section: Section, page: ReportPage) -> Iterator[tuple[Figure | None, ShownTable | None]]:
     """What parts of extras show in a chapter: figures with their tables, and tables."""
     is_on = on_in(page.report)
-    shown = [pattern for part in parts_of(section.name).added(is_on) for pattern in part.shows]
-    made = dict.fromkeys([*page.figures, *page.tables])
-    for name in (name for pattern in shown for name in fnmatch.filter(made, pattern)):
+    patterns = [pattern for part in parts_of(section.name).added(is_on) for pattern in part.shows]
+    names = dict.fromkeys([*page.figures, *page.tables])
+    for name in (name for pattern in patterns for name in fnmatch.filter(names, pattern)):
         figure, table = page.figures.get(name), page.tables.get(name)
         if figure is not None:
             yield figure, page.tables.get(figure.table)

@@ -218,13 +218,13 @@ def without_people(report: Mapping[str, Any]) -> Json:
     """
     # A reason is a researcher's free text, which may name anybody.
     known = report.get("human", {})
-    excluded = [{**each, "rater": "", "reason": ""} for each in known.get("exclusions", [])]
+    excluded = [{**entry, "rater": "", "reason": ""} for entry in known.get("exclusions", [])]
     human = {**known, "raters": [], "quotas": [], "exclusions": excluded}
     if view := report.get("view"):
         named = {"without_people": [], "name": ""}
         report = {**report, "view": {**view, "filters": {**view["filters"], **named}}}
     if left_out := report.get("items_left_out"):
-        report = {**report, "items_left_out": [{**each, "reason": ""} for each in left_out]}
+        report = {**report, "items_left_out": [{**entry, "reason": ""} for entry in left_out]}
     errors = report.get("group_errors")
     if errors is not None:
         sides = (errors["people"], *errors["judges"])

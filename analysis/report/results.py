@@ -18,6 +18,7 @@ from analysis.report.quantities import (
     Words,
     capitalised,
     clause,
+    joined,
     say,
 )
 from analysis.report.report_json import ReportJson
@@ -199,7 +200,12 @@ def decided_by_both(report: ReportJson, index: int) -> Population:
     rule = "that both decided"
     if "asked_of_all" in difference:
         rule = "that every competing judge was asked and both decided"
-    return items(report, rule, difference["n"], path)
+    return items(report, known(report, index) + rule, difference["n"], path)
+
+
+def known(report: ReportJson, index: int) -> str:
+    """The beginning of a rule about scored items, if a judge decided others without an answer."""
+    return "with a known answer " if report["judges"][index]["excluded"]["no_truth"] else ""
 
 
 def certainty_limit(threshold: Quantity) -> Text:
@@ -213,13 +219,13 @@ def certainty_limit(threshold: Quantity) -> Text:
 
 
 def clusters_of(
-    found: ReportJson, kind: str, path: str = "", report: ReportJson | None = None
+    result: ReportJson, kind: str, path: str = "", report: ReportJson | None = None
 ) -> Population:
     """The people, personas or questions that a result in report.json rests on.
 
     With the `report`, of how many, of whom others answered or have other items.
     """
-    one, n = "person" if kind == "people" else kind.removesuffix("s"), found["clusters"][kind]
+    one, n = "person" if kind == "people" else kind.removesuffix("s"), result["clusters"][kind]
     place = path and f"{path}.clusters.{kind}"
     if report is None:
         return Population(one, n=n, path=place)
@@ -228,21 +234,42 @@ def clusters_of(
     return Population(one, "behind the comparison", n, max(n, among), place)
 
 
-def uneven(found: ReportJson, path: str = "") -> Text | None:
+def scope_of(report: ReportJson, result: ReportJson) -> tuple[list[str], list[str]]:
+    """The kinds of which a result speaks in general, and those of which the study has only one.
+
+    Neither has a kind that no item names, such as questions of a table without such a column.
+    """
+    named = [k for k in ("people", "personas", "questions") if report["inputs"].get(k, 1)]
+    only = [kind.removesuffix("s") for kind in named if kind in result["one"]]
+    return [kind for kind in named if kind not in result["one"]], only
+
+
+def about(inputs: ReportJson, *kinds: str) -> Text | Words:
+    """The numbers of personas and questions, of those kinds that items name."""
+    units = {"personas": "persona", "questions": "distinct question"}
+    numbers = [
+        clause("{of}", of=Population(units[kind], n=inputs[kind], path=f"inputs.{kind}"))
+        for kind in kinds
+        if inputs[kind]
+    ]
+    return clause(" about {numbers}", numbers=joined(numbers)) if numbers else NOTHING
+
+
+def uneven(result: ReportJson, path: str = "") -> Text | None:
     """One person's share of the answers, if people would otherwise be enough."""
-    if not found.get("people_uneven"):
+    if not result.get("people_uneven"):
         return None
-    of = clusters_of(found, "people", path)
-    part = Quantity("part", of, found["people_largest"], path and f"{path}.people_largest")
+    of = clusters_of(result, "people", path)
+    part = Quantity("part", of, result["people_largest"], path and f"{path}.people_largest")
     return clause("one of the {x.of} gave {x} of the answers", x=part)
 
 
-def is_lopsided(found: ReportJson, kind: str) -> bool:
+def is_lopsided(result: ReportJson, kind: str) -> bool:
     """Whether there are enough personas or questions, but a few have most of the items."""
     # Here, because a card of a bundle uses this module and loads no statistics.
     from analysis.stats.core.shared_variance import FEW_CLUSTERS
 
-    return kind != "people" and found["clusters"][kind] >= FEW_CLUSTERS
+    return kind != "people" and result["clusters"][kind] >= FEW_CLUSTERS
 
 
 def no_truth(report: ReportJson) -> Text:
@@ -262,11 +289,11 @@ def no_truth(report: ReportJson) -> Text:
 
 def people_agree(report: ReportJson) -> Quantity:
     """How often two people of the same item agree, each item counting once."""
-    found, path = report["human"]["agreement"], "human.agreement"
-    n, rule = found["unanimous"]["n"], "that two or more people answered"
+    agreement, path = report["human"]["agreement"], "human.agreement"
+    n, rule = agreement["unanimous"]["n"], "that two or more people answered"
     of = items(report, rule, n, f"{path}.unanimous.n")
-    interval = QuantityInterval.at(found, "percent_general_ci", path)
-    return Quantity("rate", of, found["percent"], f"{path}.percent", interval)
+    interval = QuantityInterval.at(agreement, "percent_general_ci", path)
+    return Quantity("rate", of, agreement["percent"], f"{path}.percent", interval)
 
 
 def accuracy_of(side: ReportJson, path: str, of: Population, key: str = "ci") -> Quantity:
@@ -452,14 +479,21 @@ def late_changes(report: ReportJson) -> list[Text]:
                 day=Name(change["on"]),
             )
         )
+    at_once: dict[tuple[str, bool], list[Text]] = {}
     for extra in report["registration"].get("late_extras", ()):
+        same = at_once.setdefault((extra["on"], extra["after_report"]), [])
+        same.append(clause("“{extra}”", extra=Name(extra["title"])))
+    for (day, is_after_report), titles in at_once.items():
+        is_one = len(titles) == 1
         sentences.append(
             say(
-                "“{extra}” was turned on on {day}, after {when}. What it adds was decided after "
+                "{extras} {verb} turned on on {day}, after {when}. What {they} was decided after "
                 "the data.",
-                extra=Name(extra["title"]),
-                day=Name(extra["on"]),
-                when=Words("a report" if extra["after_report"] else "the first answer"),
+                extras=joined(titles),
+                verb=Words("was" if is_one else "were"),
+                day=Name(day),
+                when=Words("a report" if is_after_report else "the first answer"),
+                they=Words("it adds" if is_one else "they add"),
             )
         )
     return sentences

@@ -102,8 +102,8 @@ SEVERAL_STUDIES: Kind[SeveralStudies] = Kind("reports", "several")
 
 def several_studies() -> SeveralStudies:
     """The extra for reports on several studies. Raises `BadParameters` without one."""
-    for each in SEVERAL_STUDIES:
-        return each
+    for extra in SEVERAL_STUDIES:
+        return extra
     raise BadParameters("Reports here are on one study. Name one.")
 
 

@@ -50,13 +50,13 @@ def at(report: Mapping[str, Any], path: str) -> Any:
 
     A last key may contain dots.
     """
-    found: Any = report
+    value: Any = report
     keys = path.split(".")
     for index, key in enumerate(keys):
-        if isinstance(found, Mapping) and key not in found:
-            return found[".".join(keys[index:])]
-        found = found[int(key)] if isinstance(found, list) else found[key]
-    return found
+        if isinstance(value, Mapping) and key not in value:
+            return value[".".join(keys[index:])]
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value
 
 
 GROUPS = "groups of personas"
@@ -77,7 +77,7 @@ SINGLE, MAJORITY = "people", "majority"
 def level_of(report: ReportJson, kind: str) -> float:
     """The level at which claims of a kind hold; 0 if none holds or was tested."""
     kinds = report.get("claims_tested", {}).get("kinds", ())
-    return next((float(each["level"]) for each in kinds if each["kind"] == kind), 0.0)
+    return next((float(entry["level"]) for entry in kinds if entry["kind"] == kind), 0.0)
 
 
 def holds(tested: ReportJson, level: float, key: str = "p_max") -> bool:
@@ -99,8 +99,8 @@ def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
     """Name and test of every rater, for a kind with individual tests."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
     names |= {SINGLE: "people", MAJORITY: people_words(report)}
-    found = report.get("claims_tested", {}).get("members", ())
-    return [(names[each["who"]], each) for each in found if each["kind"] == kind]
+    tests = report.get("claims_tested", {}).get("members", ())
+    return [(names[test["who"]], test) for test in tests if test["kind"] == kind]
 
 
 # The path of the threshold that a sentence names.

@@ -130,10 +130,10 @@ class SharedClusters:
 
     def of_items(self, items: Ints, *, by_people: bool = False) -> dict[str, Ints]:
         """Clusterings of item rows; `by_people` if annotators answered them."""
-        found = {"item": items, "persona": self.persona[items], "question": self.question[items]}
+        clusters = {"item": items, "persona": self.persona[items], "question": self.question[items]}
         if by_people and self.block is not None:
-            found["block"] = self.block[items]
-        return found
+            clusters["block"] = self.block[items]
+        return clusters
 
     def of_judgments(self, items: Ints) -> Sharing:
         """What a run's rows share: several can be about one item."""
@@ -167,7 +167,9 @@ def shared_by(data: Dataset, votes: Votes) -> SharedClusters:
 def _questions(data: Dataset) -> Sequence[Hashable]:
     """What each item asks, in its own words or as a rare design defines."""
     asked = (extra.questions(data.items) for extra in data.extras.values())
-    return next((each for each in asked if each), [item.question for item in data.items])
+    return next(
+        (questions for questions in asked if questions), [item.question for item in data.items]
+    )
 
 
 def _codes(values: Iterable[Hashable]) -> Ints:
@@ -178,11 +180,11 @@ def _codes(values: Iterable[Hashable]) -> Ints:
     """
     rows = list(values)
     codes = {value: code for code, value in enumerate(dict.fromkeys(rows))}
-    found = np.fromiter(map(codes.__getitem__, rows), dtype=np.int64, count=len(rows))
+    coded = np.fromiter(map(codes.__getitem__, rows), dtype=np.int64, count=len(rows))
     if "" in codes and len(codes) > 1:
-        empty = np.flatnonzero(found == codes[""])
-        found[empty[1:]] = len(codes) + np.arange(empty.size - 1)
-    return found
+        empty = np.flatnonzero(coded == codes[""])
+        coded[empty[1:]] = len(codes) + np.arange(empty.size - 1)
+    return coded
 
 
 def counted(sharing: Sharing) -> Json:
@@ -221,11 +223,11 @@ def rests_on(within: Sharing) -> Json:
     }
 
 
-def fix_people(found: Json, n_people: int) -> None:
+def fix_people(result: Json, n_people: int) -> None:
     """Mark a clustered result as holding for these people only."""
-    found["holds_for"] = FOR_THESE_PEOPLE
-    found["clusters"] = {"people": n_people, **found["clusters"]}
-    found["one"] = ["people", *found["one"]]
+    result["holds_for"] = FOR_THESE_PEOPLE
+    result["clusters"] = {"people": n_people, **result["clusters"]}
+    result["one"] = ["people", *result["one"]]
 
 
 def by_certainty(
@@ -263,12 +265,12 @@ def identity(run: RunData) -> Json:
 
     Wording and framing are included if they are not the defaults.
     """
-    found = {"judge": run.judge, "run": run.run, "setting": run.setting, "features": run.features}
+    fields = {"judge": run.judge, "run": run.run, "setting": run.setting, "features": run.features}
     if run.wording:
-        found["wording"] = run.wording
+        fields["wording"] = run.wording
     if run.framing != USUAL_FRAMING:
-        found["framing"] = run.framing
-    return found
+        fields["framing"] = run.framing
+    return fields
 
 
 def is_whole(judges: Sequence[Entry]) -> list[bool]:
@@ -287,11 +289,11 @@ def is_whole(judges: Sequence[Entry]) -> list[bool]:
 def families(judges: Sequence[Entry]) -> list[list[int]]:
     """Split all runs into families: competing runs, and other runs with equal features."""
     first = competitors(judges)
-    found = [first] if first else []
+    groups = [first] if first else []
     rest = [index for index in range(len(judges)) if index not in first]
     for features in dict.fromkeys(judges[index]["features"] for index in rest):
-        found.append([index for index in rest if judges[index]["features"] == features])
-    return found
+        groups.append([index for index in rest if judges[index]["features"] == features])
+    return groups
 
 
 def competitors(judges: Sequence[Entry]) -> list[int]:
@@ -332,8 +334,8 @@ def best_run(judges: Sequence[Entry]) -> int | None:
 
     def right_share(index: int) -> tuple[float, int]:
         judge = judges[index]
-        if found := judge.get("asked_of_all"):
-            return found["correct"] / max(1, found["items"]), -index
+        if counts := judge.get("asked_of_all"):
+            return counts["correct"] / max(1, counts["items"]), -index
         return judge["correct"] / (judge["items"] - judge["excluded"]["no_truth"]), -index
 
     return max(competitors(judges), key=right_share, default=None)

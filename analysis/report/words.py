@@ -65,8 +65,8 @@ def share_of(share: float, n: int, what: str) -> str:
     >>> share_of(1.0, 1, "item"), share_of(0.4, 5, "item"), share_of(0.65, 1300, "item")
     ('1 of 1 item', '2 of 5 items', '65.0 % of 1,300 items')
     """
-    shown = percent(share) if n >= TOO_SMALL else f"{share * n:.0f}"
-    return f"{shown} of {number_of(n, what)}"
+    part = percent(share) if n >= TOO_SMALL else f"{share * n:.0f}"
+    return f"{part} of {number_of(n, what)}"
 
 
 def points(value: float | None) -> str:
@@ -286,9 +286,9 @@ def language_limit(
         )
     if not language:
         return "The language is not stated; results may differ in other languages."
-    if {base_of(each) for each in items} - {base_of(language)}:
-        own = " and ".join(f"“{each}”" for each in items)
-        judges = " and ".join(language_name(each) for each in sorted(asked_in))
+    if {base_of(code) for code in items} - {base_of(language)}:
+        own = " and ".join(f"“{code}”" for code in items)
+        judges = " and ".join(language_name(code) for code in sorted(asked_in))
         around = f"people were asked in {language_name(language)}" + (
             f", and judges in {judges}" if judges else ""
         )
@@ -297,9 +297,9 @@ def language_limit(
             "between judges and people may be due to language; results may differ in other "
             "languages."
         )
-    others = sorted({each for each in asked_in if each != base_of(language)})
+    others = sorted({code for code in asked_in if code != base_of(language)})
     if others:
-        names = " and ".join(language_name(each) for each in others)
+        names = " and ".join(language_name(code) for code in others)
         whose = "The prompts of judges" if len(set(asked_in)) == 1 else "The prompts of some judges"
         return (
             f"People were asked in {language_name(language)}. {whose} are in {names} around the "

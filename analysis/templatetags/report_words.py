@@ -24,10 +24,10 @@ register.simple_tag(registration.table_mark, name="table_mark")
 
 
 @register.simple_tag(takes_context=True)
-def pack_last(context: Mapping[str, Any], shown: ShownTable) -> str:
+def pack_last(context: Mapping[str, Any], table: ShownTable) -> str:
     """Keep the packed rows of a table for the end of the page, whose script they would delay."""
-    if shown.packed:
-        context["packed"].append(shown)
+    if table.packed:
+        context["packed"].append(table)
     return ""
 
 

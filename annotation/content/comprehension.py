@@ -297,6 +297,8 @@ class OpenQuestion:
 def open_question(annotator: Annotator) -> OpenQuestion | None:
     """The first question without a correct answer; None when there are no (more) questions."""
     questions = list(ComprehensionQuestion.objects.filter(study=annotator.study_id))
+    if not questions:
+        return None
     tries = dict.fromkeys((question.pk for question in questions), 0)
     right = set()
     for answer in ComprehensionAnswer.objects.filter(annotator=annotator):

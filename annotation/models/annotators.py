@@ -283,6 +283,7 @@ class AnnotatorEvent(models.Model):
 
     # A browser that two annotators of a study used. Logs contain this text.
     SAME_BROWSER = "same browser"
+    WAS_APPROVED = "approved on Prolific, then not"
     DELETED = "deleted at their request"
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="events")

@@ -4,7 +4,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any
 
 from django.conf import settings
@@ -36,11 +36,11 @@ class Deadline:
         self.annotator = annotator
         self.expires_at = expires_at
 
-    @property
+    @cached_property
     def warns_at(self) -> dt.datetime:
         return self.expires_at - warning_time(self.annotator.study)
 
-    @property
+    @cached_property
     def is_near(self) -> bool:
         return clock.now() >= self.warns_at
 

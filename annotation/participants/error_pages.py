@@ -13,6 +13,7 @@ from django.utils import translation
 
 from studies.file_storage.storage import StorageUnreachable
 from studies.models import Study
+from studies.pages.addressed import UnknownButton
 from studies.texts.languages import page_language
 
 _RETRY_SECONDS = 5
@@ -51,7 +52,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page(request, "400.html", 400)
+    is_button = isinstance(exception, UnknownButton)
+    return _page(request, "400.html", 400, is_button=is_button)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -34,6 +34,7 @@ from studies.texts.slots import Profile
 
 # This many answers are needed to estimate an annotator's pace.
 _PACE_NEEDS = 5
+_SKIPPED = Assignment.State.SKIPPED.value
 # A break is offered after this many items, unless only a few are left.
 _BREAK_EVERY, _BREAK_LEAVES = 15, 5
 
@@ -44,18 +45,14 @@ class ItemProgress(NamedTuple):
     position: int
     answered: bool
     milliseconds: int | None
-    skipped: bool = False
-
-    @property
-    def done(self) -> bool:
-        return self.answered or self.skipped
+    done: bool  # answered or skipped
 
 
 @dataclass(frozen=True)
 class ProgressOnItems:
     """An annotator's items in order; attention checks count too, so that none stands out."""
 
-    places: tuple[ItemProgress, ...]
+    places: Sequence[ItemProgress]
 
     @property
     def total(self) -> int:
@@ -63,12 +60,12 @@ class ProgressOnItems:
 
     @cached_property
     def answered(self) -> int:
-        return sum(place.answered for place in self.places)
+        return len([place for place in self.places if place.answered])
 
     @cached_property
     def done(self) -> int:
         """How many items are answered or were skipped."""
-        return sum(place.done for place in self.places)
+        return len([place for place in self.places if place.done])
 
     @cached_property
     def next_position(self) -> int | None:
@@ -77,7 +74,8 @@ class ProgressOnItems:
 
     def number(self, position: int) -> int:
         """The number of the item among all that the annotator sees, from 1."""
-        return min(self.total, 1 + sum(place.position < position for place in self.places))
+        earlier = [place for place in self.places if place.position < position]
+        return min(self.total, 1 + len(earlier))
 
     def before(self, position: int) -> int | None:
         """The previous position, or None at the first one."""
@@ -113,15 +111,15 @@ def progress_of(annotator_id: int) -> ProgressOnItems:
     an annotator who resumes does not see the item again.
     """
     return ProgressOnItems(
-        tuple(
+        [
             ItemProgress(
                 position,
                 answer is not None,
                 elapsed if active is None else active,
-                state == Assignment.State.SKIPPED,
+                answer is not None or state == _SKIPPED,
             )
             for position, state, answer, active, elapsed in answers_so_far(annotator_id)
-        )
+        ]
     )
 
 

@@ -113,7 +113,7 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
         "draft_key": "",
         "number": number,
         "progress": ProgressOnItems(
-            tuple(ItemProgress(n, n < number, None) for n in range(1, len(items) + 1))
+            [ItemProgress(n, n < number, None, n < number) for n in range(1, len(items) + 1)]
         ),
         "back_url": f"{url}?item={number - 1}" if number > 1 else None,
     }
@@ -128,7 +128,7 @@ def unsaved_item(
     request: HttpRequest, *, study: Study, item: Item, number: int, total: int
 ) -> HttpResponse:
     """The page of an unsaved item, response 1 first."""
-    places = tuple(ItemProgress(n, n < number, None) for n in range(1, total + 1))
+    places = [ItemProgress(n, n < number, None, n < number) for n in range(1, total + 1)]
     order = order_shown(item)
     added = added_forms(study) if not (order or item.has_advice) else []
     form = AnswerForm(study=study, task=item.task, options=len(order or ()), added=added)

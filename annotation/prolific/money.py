@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
 from annotation.models import (
+    AnnotatorEvent,
     Bonus,
     BonusPayment,
     ProlificReservation,
@@ -29,6 +30,7 @@ from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient, connect
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.spending import PlacesNeeded, Spending, spending
+from annotation.services.identities import is_erased, with_ids
 from studies.models import Membership, Study
 from studies.money import format_money, major_units
 from studies.selectors import studies_for
@@ -103,6 +105,10 @@ SETTLES_WITHIN = dt.timedelta(minutes=15)
 PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
 TURNED_AWAY = "time until they were turned away"
 FOR_WORK = (PARTIAL, IN_FULL, TURNED_AWAY)
+IDS_DELETED = (
+    "The ids of these participants were deleted here, so this cannot be done from here. Look the "
+    "people up on Prolific, and decide there."
+)
 # The consent promised more than the reward that an approval pays.
 PROMISED = "difference to the promised reward"
 
@@ -183,6 +189,15 @@ def _of_same_people(submissions: Iterable[ProlificSubmission]) -> QuerySet[Proli
     )
 
 
+def approved_before(submissions: Iterable[ProlificSubmission]) -> set[int]:
+    """Those that Prolific once showed as approved, and later otherwise."""
+    listed = {submission.pk for submission in submissions}
+    events = AnnotatorEvent.objects.filter(
+        annotator__prolific_submissions__in=listed, event=AnnotatorEvent.WAS_APPROVED
+    )
+    return listed.intersection(events.values_list("detail__submission", flat=True))
+
+
 def _refuse_to_pay_twice(bonuses: Sequence[Bonus]) -> None:
     """Raise `NotAllowed` if a bonus exists, or the work is paid in another way.
 
@@ -204,10 +219,17 @@ def _refuse_to_pay_twice(bonuses: Sequence[Bonus]) -> None:
     approved = Q(status=types.APPROVED) | Q(
         status=types.AWAITING_REVIEW, approval_asked_at__isnull=False
     )
-    if _of_same_people(working).filter(approved).exists():
+    same_people = _of_same_people(working)
+    if same_people.filter(approved).exists():
         raise NotAllowed(
             "A selected participant is already approved, which pays the full reward. "
             "Load the page again."
+        )
+    if approved_before(same_people):
+        raise NotAllowed(
+            "A selected participant was approved earlier, which pays the full reward, although "
+            "Prolific shows another status now. Look there whether the reward was paid. If it was "
+            "not, pay it there as a bonus."
         )
 
 
@@ -223,6 +245,7 @@ def set_up(*, payment_id: int) -> BonusPayment:
         if payment.state != State.PREPARED:
             return payment
         row = payment.prolific_study
+        _refuse_without_ids(payment)
         currency = row.paid_in
         # The only place where the platform uses major units: 450 cents are 4.50.
         lines = [
@@ -333,6 +356,8 @@ def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
         arrived = _arrivals(payment, client)
         if all(arrived):
             confirm_sent(study_id=study.pk, client=client)
+        elif None in arrived:
+            raise NotAllowed(IDS_DELETED)
         elif any(arrived):
             raise NotAllowed(
                 "Some participants were paid and others were not. Contact Prolific's support."
@@ -373,6 +398,7 @@ def _note_what_was_paid(payment: BonusPayment, client: ProlificClient) -> None:
     """
     if payment.state != State.READY:
         return
+    _refuse_without_ids(payment)
     for line in payment.lines.select_related("submission"):
         if line.submission is not None:
             there = client.submission(line.submission.submission_id)
@@ -385,11 +411,23 @@ def _note_what_was_paid(payment: BonusPayment, client: ProlificClient) -> None:
             line.save(update_fields=["before"])
 
 
-def _arrivals(payment: BonusPayment, client: ProlificClient) -> list[bool]:
-    """For each line, whether there is one more bonus of its amount than before."""
-    arrived = []
+def _refuse_without_ids(payment: BonusPayment) -> None:
+    """Raise `NotAllowed` if somebody of the payment can no longer be named to Prolific."""
+    lines = payment.lines.all()
+    if with_ids(ProlificSubmission.objects.filter(bonus_lines__in=lines)).count() < lines.count():
+        raise NotAllowed(IDS_DELETED)
+
+
+def _arrivals(payment: BonusPayment, client: ProlificClient) -> list[bool | None]:
+    """For each line, whether there is one more bonus of its amount than before.
+
+    None if the id of the submission was deleted, so that nobody can look.
+    """
+    arrived: list[bool | None] = []
     for line in payment.lines.select_related("submission"):
-        if line.submission is not None:
+        if line.submission is None or is_erased(line.submission.submission_id):
+            arrived.append(None)
+        else:
             now = client.submission(line.submission.submission_id).bonuses
             arrived.append(now.count(line.amount) > line.before.count(line.amount))
     return arrived

@@ -35,6 +35,7 @@ from annotation.services.admission import (
 from annotation.services.capacity import raise_places
 from studies.errors import StaleVersion, StudyError
 from studies.models import Item, Membership, Study
+from studies.pages.addressed import pressed
 from studies.pages.listing import study_figures
 from studies.pages.responses import REFUSED, csv_response, onward, whole_number
 from studies.selectors import get_study, studies_for
@@ -380,12 +381,13 @@ def invitations(request: HttpRequest, slug: str) -> HttpResponse:
     link = f"{settings.PUBLIC_BASE_URL}{entry}?PROLIFIC_PID="
     if request.method == "POST":
         text = request.POST.get("ids", "")
+        with_links = pressed(request, "do", "links")
         try:
             invited = invite(study_id=study.pk, text=text, user=cast(User, request.user))
         except InvitationError as error:
             fault = str(error)
         else:
-            if request.POST.get("do") == "links":
+            if with_links:
                 rows = [(word, f"{link}{key}") for word, key in ids_in(text).items()]
                 return csv_response(f"{slug}-links", ("invited", "link"), rows)
             messages.success(

@@ -17,7 +17,10 @@ urlpatterns = [
     ),
     path(
         "prolific/accounts/",
-        view("annotation.prolific.pages.account_views:accounts_page"),
+        view(
+            "annotation.prolific.pages.account_views:accounts_page",
+            **dict.fromkeys(["enter", "use", "test", "secret", "remove"], "accounts_page"),
+        ),
         name="prolific-accounts",
     ),
     path("prolific/plan/", view("annotation.prolific.pages.plan_views:plan"), name="prolific-plan"),

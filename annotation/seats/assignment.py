@@ -29,6 +29,7 @@ from annotation.seats.side_order import (
 )
 from studies.extra import Kind
 from studies.models import Item, Side, Study
+from studies.statements.bulk import insert_rows
 
 
 class VersionRule(Protocol):
@@ -104,10 +105,10 @@ _CHOSEN_BY = (
 _LONG_STUDY_MINUTES = 5
 
 
-def assign(annotator: Annotator) -> list[Assignment]:
-    """Assign items to an annotator who is locked together with the study.
+def assign(annotator: Annotator) -> bool:
+    """Assign items to an annotator who is locked together with the study; repeats change nothing.
 
-    Returns the assignments in order; repeats change nothing.
+    Returns whether the annotator has any.
 
     The least covered items come first, from a random point of the shuffled order. If fewer seats
     are open than the annotator needs, the rest is surplus work on the least covered items, without
@@ -115,9 +116,8 @@ def assign(annotator: Annotator) -> list[Assignment]:
     annotator who may leave: see `_stand_in`. Attention checks are mixed in and hold no seats.
     """
     study = annotator.study
-    held = list(annotator.assignments.order_by("position"))
-    if held:
-        return held
+    if annotator.assignments.exists():
+        return True
 
     rng = random.Random(annotator.seed)  # noqa: S311  for balance, not secrecy
     wanted = study.items_per_annotator
@@ -145,7 +145,7 @@ def assign(annotator: Annotator) -> list[Assignment]:
     else:
         surplus += _least_covered(study, missing, rng, besides=others)
     if not seats and not surplus:
-        return []
+        return False
     # A separate random generator, so that attention checks do not change an annotator's items and
     # orders.
     checks_rng = random.Random(f"{annotator.seed} checks")  # noqa: S311
@@ -160,17 +160,22 @@ def assign(annotator: Annotator) -> list[Assignment]:
     items = mix_in(spread_groups([*seats, *surplus], rng), checks, checks_rng)
 
     Item.everything.filter(pk__in=seat_ids).update(seats_taken=F("seats_taken") + 1)
-    return Assignment.objects.bulk_create(
-        Assignment(
-            annotator=annotator,
-            item=item,
-            position=position,
-            shown_first=orders[item.pk],
-            option_order=option_orders.get(item.pk),
-            is_surplus=item.pk not in seat_ids,
-        )
-        for position, item in enumerate(items, start=1)
+    insert_rows(
+        Assignment,
+        ("annotator", "item", "position", "shown_first", "option_order", "is_surplus"),
+        [
+            (
+                annotator.pk,
+                item.pk,
+                position,
+                orders[item.pk],
+                option_orders.get(item.pk),
+                item.pk not in seat_ids,
+            )
+            for position, item in enumerate(items, start=1)
+        ],
     )
+    return True
 
 
 @dataclass(frozen=True)
@@ -326,6 +331,8 @@ def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = Fal
         .annotate(has_answer=Exists(Annotation.objects.filter(assignment=OuterRef("pk"))))
         .order_by("pk")
     )
+    if not taken_up:
+        return
     free: set[int] = set()
     if not annotator.works_surplus and (answered or not lost_place):
         item_ids = [a.item_id for a in taken_up]
@@ -507,13 +514,14 @@ def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) ->
 def _showings(seats: list[Item], surplus: list[Item]) -> list[Showing]:
     """The orders shown so far for each item; surplus work never fills an item's last seat."""
     sides_shown: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    rows = (
-        Assignment.objects.filter(item__in=seats, is_surplus=False)
-        .exclude(state=Assignment.State.RELEASED)
-        .values_list("item_id", "shown_first")
-    )
-    for item_id, first in rows:
-        sides_shown[item_id][first] += 1
+    if seats:
+        rows = (
+            Assignment.objects.filter(item__in=seats, is_surplus=False)
+            .exclude(state=Assignment.State.RELEASED)
+            .values_list("item_id", "shown_first")
+        )
+        for item_id, first in rows:
+            sides_shown[item_id][first] += 1
     return [
         Showing(
             item_id=item.pk,

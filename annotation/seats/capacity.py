@@ -1,7 +1,7 @@
 """The seats and places of a study, the cost of more, and whether enough people can come.
 
 Seats belong to items, places to people: a study can be filled only if as many people can still come
-as its open seats need. Everybody gets `each` different items.
+as its open seats need. Everybody gets `items_per_person` different items.
 """
 
 import dataclasses

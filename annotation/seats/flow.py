@@ -27,7 +27,7 @@ from annotation.models import (
 )
 from annotation.seats import assignment, quotas
 from annotation.seats.assignment import has_lost_place, is_doubtful
-from annotation.seats.item_statements import insert, locked_annotator
+from annotation.seats.item_statements import insert, locked_annotator, update
 from studies.models import Study
 from studies.statements import clock
 
@@ -173,7 +173,7 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
         fields.append(moment)
     if renew(annotator):
         fields.append("first_answer_by")
-    annotator.save(update_fields=fields)
+    update(annotator, fields)
     insert(
         AnnotatorEvent(
             annotator=annotator, user=user, event="state", before=before, after=state, detail=detail

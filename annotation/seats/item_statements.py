@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, Generic, TypeVar
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, models
 
 from annotation.models import Annotation, Annotator, Assignment, Draft
 from studies.models import Item, Persona, Study
@@ -45,7 +45,7 @@ class _Columns(Generic[Row]):
         for place, convert in self._converters:
             if read[place] is not None:
                 read[place] = convert(read[place])
-        return self.model.from_db(connection.alias, self._names, read)
+        return self.model.from_db(DEFAULT_DB_ALIAS, self._names, read)
 
 
 def _converter(field: "models.Field[Any, Any]") -> Callable[[Any], Any] | None:
@@ -210,18 +210,53 @@ def delete_draft(assignment_id: int) -> None:
 
 
 def insert(row: Row) -> Row:
-    """Store a new object, as its `save` does, but without signals."""
-    fields, sql = _insertion(type(row))
-    values = [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields]
+    """Store a new object, as its `save` does, but without signals and checks of the values.
+
+    Each field's own preparation would take a tenth of the calls of an answer.
+    """
+    names, moments, documents, sql = _insertion(type(row))
+    values = {name: getattr(row, name) for name in names}
     with connection.cursor() as cursor:
-        execute(cursor, sql, values)
+        for field in moments:
+            values[field.attname] = cursor.db.ops.adapt_datetimefield_value(
+                field.pre_save(row, add=True)
+            )
+        for name in documents:
+            if values[name] is not None:
+                values[name] = json.dumps(values[name])
+        execute(cursor, sql, list(values.values()))
         row.pk = cursor.fetchone()[0]
     return row
 
 
+def update(row: models.Model, names: Sequence[str]) -> None:
+    """Store these fields of an object, as its `save` does, but without signals and checks."""
+    moments, sql = _change(type(row), tuple(names))
+    with connection.cursor() as cursor:
+        moment = cursor.db.ops.adapt_datetimefield_value
+        values = [
+            moment(getattr(row, name)) if name in moments else getattr(row, name) for name in names
+        ]
+        execute(cursor, sql, [*values, row.pk])
+
+
 @cache
-def _insertion(model: type[models.Model]) -> tuple[list[Any], str]:
+def _change(model: type[models.Model], names: tuple[str, ...]) -> tuple[frozenset[str], str]:
+    fields = [model._meta.get_field(name) for name in names]
+    moments = frozenset(field.name for field in fields if isinstance(field, models.DateTimeField))
+    changes = ", ".join(f"{field.column} = %s" for field in fields)  # type: ignore[union-attr]
+    return moments, f"UPDATE {model._meta.db_table} SET {changes} WHERE id = %s"  # noqa: S608
+
+
+@cache
+def _insertion(
+    model: type[models.Model],
+) -> tuple[list[str], list["models.DateTimeField[Any, Any]"], list[str], str]:
+    """The columns of a table, its moments, its columns with JSON, and the statement."""
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    moments = [field for field in fields if isinstance(field, models.DateTimeField)]
+    documents = [field.attname for field in fields if isinstance(field, models.JSONField)]
     into = f"{model._meta.db_table} ({', '.join(str(field.column) for field in fields)})"
     places = ", ".join(["%s"] * len(fields))
-    return fields, f"INSERT INTO {into} VALUES ({places}) RETURNING id"  # noqa: S608
+    sql = f"INSERT INTO {into} VALUES ({places}) RETURNING id"  # noqa: S608
+    return [field.attname for field in fields], moments, documents, sql

@@ -37,6 +37,7 @@ from annotation.models import (
     random_code,
 )
 from annotation.seats import flow
+from annotation.seats.item_statements import insert
 from annotation.services.endings import exclude
 from annotation.services.identities import (
     check_ids,
@@ -395,9 +396,7 @@ def arrive(
         },
     )
     if created:
-        AnnotatorEvent.objects.create(
-            annotator=annotator, event="state", after=Annotator.State.ARRIVED
-        )
+        insert(AnnotatorEvent(annotator=annotator, event="state", after=Annotator.State.ARRIVED))
         for follower in ARRIVALS.of(study):
             follower.arrived(annotator)
     return annotator, created

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
 
 from annotation.errors import EntryRefused
@@ -17,6 +18,7 @@ from annotation.models import (
     ProlificStudy,
     ProlificSubmission,
 )
+from annotation.prolific.api.types import FINAL
 from studies.extra import Kind
 from studies.models import Study
 from studies.services.studies import lock_study, record
@@ -74,6 +76,23 @@ def is_erased(stored: str) -> bool:
     return stored.startswith(_ERASED)
 
 
+def with_ids(submissions: QuerySet[ProlificSubmission]) -> QuerySet[ProlificSubmission]:
+    """Those that can still be named to the platform."""
+    return submissions.exclude(submission_id__startswith=_ERASED)
+
+
+def forget_payments(submissions: QuerySet[ProlificSubmission]) -> None:
+    """Keep what was paid, without what identifies people on the platform.
+
+    A deleted row would come back with the next reading, its ids with it, and nobody would know any
+    more that it is paid.
+    """
+    for one in with_ids(submissions):
+        one.submission_id = erased_ids(one.submission_id)[0]
+        one.participant, one.code, one.approval_asked_at = "", "", None
+        one.save(update_fields=["submission_id", "participant", "code", "approval_asked_at"])
+
+
 def check_ids(*, pid: str, prolific_study_id: str, session_id: str) -> None:
     """Raise `EntryRefused` if ids are malformed; the message contains no ids."""
     if not _ACCEPTED.fullmatch(pid):
@@ -116,7 +135,9 @@ def purge_identities(*, study_id: int) -> int:
     study = lock_study(study_id)
     submissions = ProlificSubmission.objects.filter(prolific_study__study=study)
     ProlificEvent.objects.filter(resource_id__in=submissions.values("submission_id")).delete()
-    submissions.delete()
+    # Those that are still to be paid come back with the next reading, until they are.
+    submissions.exclude(status__in=FINAL).exclude(bonus_lines__is_open=True).delete()
+    forget_payments(submissions)
     Invitation.objects.filter(study=study).delete()
     purged, _ = ProlificIdentity.objects.filter(annotator__study=study).delete()
     # Also of extras that are off: they keep their rows.

@@ -10,6 +10,7 @@ from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen
 from annotation.models import Annotator, AnnotatorEvent, ComprehensionAnswer, DemographicQuestion
 from annotation.seats import assignment, flow, quotas
 from annotation.seats.assignment import is_doubtful
+from annotation.seats.item_statements import update
 from annotation.services.endings import expire_due
 from annotation.services.other_platforms import is_on_prolific
 from studies.models import Study
@@ -34,7 +35,7 @@ def consent(*, annotator_id: int, version: str, text: ConsentText | None = None)
     if text is not None:
         keep_consent(annotator.study, text)
     annotator.consent_version = version
-    annotator.save(update_fields=["consent_version"])
+    update(annotator, ["consent_version"])
     flow.move(annotator, State.CONSENTED, version=version)
     for later in assignment.LATER.of(annotator.study):
         later.consented(annotator)

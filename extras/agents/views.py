@@ -21,6 +21,7 @@ from extras.agents.proposals import (
     refusal_of,
 )
 from studies.models.studies import Membership, Study
+from studies.pages.addressed import pressed
 from studies.pages.listing import role_of
 from studies.pages.workbench import Need, SectionPage
 from studies.selectors import get_study
@@ -53,7 +54,7 @@ def decide(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     proposal = get_object_or_404(Proposal, study=study, public_id=request.POST.get("proposal"))
     try:
-        if request.POST.get("decision") == "carry out":
+        if pressed(request, "decision", "carry out", "decline") == "carry out":
             carry_out(request, proposal, seen=request.POST.get("seen", ""))
             messages.success(request, f"{proposal.wording}: done.")
         else:

@@ -15,7 +15,7 @@ from annotation.models import Annotator
 from annotation.seats import flow
 from extras.arena.models import SLOW, Arena, ArenaAnswer, ArenaPair, ArenaQuestion, ArenaSystem
 from judging.engine.interface import JudgeQuestion, Stopped
-from judging.engine.messages import Messages, from_user, looks_like_refusal, without_thoughts
+from judging.engine.messages import Messages, declines_to_help, from_user, without_thoughts
 from judging.errors import JudgingError
 from judging.models import NANO, Judge
 from judging.worker.budgets import Prices, most_of, price
@@ -66,7 +66,7 @@ def usable(reply: str, *, longest: int, forbidden: Sequence[str] = ()) -> str:
     """The response in a reply; empty if people must not see it."""
     text = storable(without_thoughts(reply))
     folded = text.casefold()
-    if len(text) > longest or looks_like_refusal(text[:_REFUSES_WITHIN]):
+    if len(text) > longest or declines_to_help(text[:_REFUSES_WITHIN]):
         return ""
     return "" if any(phrase in folded for phrase in forbidden) else text
 

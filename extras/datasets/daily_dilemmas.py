@@ -97,9 +97,13 @@ def _made(
 
 
 def _values(raw: Mapping[str, Any]) -> list[str]:
-    """The values that an action supports, from the file's list literals."""
+    """The values that an action supports, from the file's list literals.
+
+    Either the names under which the release counts them, or what was written of those affected.
+    """
     values: list[str] = []
-    for name in ("values_aggregated", "values_direct", "values_indirect"):
+    counted = [name for name in ("values_aggregated", "values_names") if raw.get(name)]
+    for name in counted[:1] or ("values_direct", "values_indirect"):
         cell = raw.get(name) or "[]"
         listed = cell if isinstance(cell, list) else literal(str(cell))
         values += [str(value)[:100] for value in listed] if isinstance(listed, list) else []

@@ -36,6 +36,9 @@ class NewImprovement(Schema):
     writer: str = Field(
         "", max_length=120, description="The judge that writes guidelines; empty: that of the run."
     )
+    annotator: str = Field(
+        "", max_length=64, description="Pseudonym: learn from this annotator's answers alone."
+    )
     learn: list[Learned] = Field(["examples", "guidelines", "rules", "fields"], max_length=4)
     most: int = Field(requests.USUAL_MOST, description="Wordings that are tried at most.")
     items: int = Field(requests.USUAL_ITEMS, description="Items on which each is judged first.")
@@ -60,6 +63,7 @@ class ImprovementEstimate(Schema):
 
 class ImprovementOut(JobOut):
     run: str
+    annotator: str = Field(description="Pseudonym; empty if all people's answers were split.")
     opened_at: datetime | None = Field(description="When the sealed part was opened.")
     opening: int = Field(description="How often it had been opened for this judge by then.")
     sealed_sha256: str
@@ -143,6 +147,7 @@ def _wish(study: Study, body: NewImprovement) -> requests.ImprovementWish:
     try:
         return requests.wish_of(
             run,
+            annotator=body.annotator,
             writer=body.writer,
             learn=body.learn if "learn" in body.model_fields_set else None,
             most=body.most,
@@ -161,6 +166,7 @@ def _refusal(field: str, error: Exception) -> Problem:
 def _shown(one: Improvement) -> dict[str, Any]:
     return job_fields(one, one.public_id) | {
         "run": one.run.public_id,
+        "annotator": one.annotator,
         "opened_at": one.opened_at,
         "opening": one.opening,
         "sealed_sha256": one.sealed_sha256,

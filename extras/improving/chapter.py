@@ -15,14 +15,16 @@ from analysis.report.quantities import (
     clause,
     say,
 )
-from analysis.report.report_json import Json
+from analysis.report.report_json import Json, estimate
 from analysis.report.results import by_chance, cannot_tell
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import claim_p, level_of
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn
+from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.core.shared_variance import Sharing
 from extras.improving.models import LearnedFrom
-from extras.improving.tables import finished
+from extras.improving.tables import finished, numbers_of_annotators
 from studies.models import Study
 from studies.texts.normalisation import digest
 
@@ -48,8 +50,11 @@ def improvements_of(
 ) -> StudyImprovements | None:
     """What came out of every improvement; None before the first."""
     reported = {run.run for run in data.runs}
+    done = [one for one in finished(study) if one.run.key in reported]
+    number = numbers_of_annotators(done)
     entries = [
         {
+            "annotator": number.get(one.annotator),
             "judge": one.run.judge.name,
             "setting": one.run.setting,
             "run": one.run.key,
@@ -64,8 +69,7 @@ def improvements_of(
                 for candidate in one.results["candidates"]
             ],
         }
-        for one in finished(study)
-        if one.run.key in reported
+        for one in done
     ]
     return StudyImprovements(tuple(entries)) if entries else None
 
@@ -80,13 +84,14 @@ class ImprovingSection(Section):
     keys = """
 # Wordings learned from people
 improvements | list | Each finished improvement of a run's wording.
-split_on | text | Day on which people's answers were split, by persona.
+improvements.annotator | count | Number of the annotator whom it predicts; null: all people.
+split_on | text | Day on which people's answers were split.
 sealed_sha256 | text | Hash of the sealed answers.
 opened_on | text | Day on which wordings were tried on the sealed part; null if none was.
 opening | count | How often the sealed part had been opened for this judge, with this time.
 learn_n | count | Items to learn from.
 sealed_n | count | Sealed items.
-sealed_personas | count | Their personas.
+sealed_personas | count | Their personas; of one annotator, their questions.
 earlier_tried | count | Wordings tried in earlier openings; the correction counts them too.
 has_moved | flag | Whether the model had another version when it was asked with them.
 improvements.wordings | list | Wordings that were learned.
@@ -100,6 +105,11 @@ improvements.wordings.before | share | Right answers on the sealed items with th
 improvements.wordings.after | share | Right answers with this wording.
 improvements.wordings.changed | share | Sealed items on which one is right and the other not.
 improvements.wordings.difference | share | After minus before.
+improvements_of_one | list | For each run, the gains over annotators from whose answers it learned.
+improvements_of_one.people | count | Annotators.
+improvements_of_one.opened | count | Those with a wording that was tried on their sealed answers.
+improvements_of_one.items | count | Their sealed items.
+improvements_of_one.value | share | Mean over annotators of the gain on their sealed answers.
 """
 
     def is_needed(self, report: ReportJson) -> bool:
@@ -107,7 +117,11 @@ improvements.wordings.difference | share | After minus before.
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         improvements = study.data.of(StudyImprovements)
-        return {"improvements": list(improvements.entries)} if improvements else {}
+        if improvements is None:
+            return {}
+        entries = list(improvements.entries)
+        of_one = _over_annotators(entries)
+        return {"improvements": entries} | ({"improvements_of_one": of_one} if of_one else {})
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         return {
@@ -123,7 +137,7 @@ improvements.wordings.difference | share | After minus before.
         improvements = report.get("improvements", ())
         rows = [
             [
-                one["judge"],
+                _who(one),
                 wording["wording"],
                 LearnedFrom(wording["kind"]).label,
                 wording["learned"],
@@ -150,7 +164,8 @@ improvements.wordings.difference | share | After minus before.
             "half. Part to learn from: every item is judged with a wording that was learned from "
             "other personas; the best were named before the sealed part was opened. Adjusted p: "
             "Holm, over all wordings that were tried on sealed answers for this judge. Intervals "
-            "allow for personas and questions in common."
+            "allow for personas and questions in common. For one annotator, right is that person’s "
+            "answer, and other questions take the place of other personas."
         )
         yield Table("improvements", "Learned wordings", columns, rows, note)
         yield Table(
@@ -160,20 +175,38 @@ improvements.wordings.difference | share | After minus before.
                 TableColumn("Judge"),
                 TableColumn("Items to learn from", "count"),
                 TableColumn("Sealed items", "count"),
-                TableColumn("Sealed personas", "count"),
+                TableColumn("Sealed personas (of one annotator: questions)", "count"),
                 TableColumn("Split on"),
                 TableColumn("Opened on"),
                 TableColumn("Openings", "count"),
                 TableColumn("SHA-256 of the sealed answers"),
             ),
             [
-                [one[key] for key in ("judge", "learn_n", "sealed_n", "sealed_personas")]
+                [_who(one)]
+                + [one[key] for key in ("learn_n", "sealed_n", "sealed_personas")]
                 + [one["split_on"], one["opened_on"] or "not opened", one["opening"]]
                 + [one["sealed_sha256"]]
                 for one in improvements
             ],
             is_record=True,
         )
+        if "improvements_of_one" in report:
+            yield table_of_entries(
+                "improvements_of_one",
+                "Judges that see other answers of the annotator whom they predict",
+                [(entry["judge"], entry) for entry in report["improvements_of_one"]],
+                [
+                    ("Annotators", "count", "people"),
+                    ("with a trial", "count", "opened"),
+                    ("Sealed items", "count", "items"),
+                    ("Mean gain", "points", "value"),
+                    ("95 % interval", "points_range", "ci"),
+                ],
+                "The gain of an annotator is that of the wording with the largest gain on the part "
+                "to learn from; 0 if none gained there, because the usual wording is then kept. "
+                "The mean and its interval are over annotators, for people like these.",
+                first="Judge",
+            )
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         level = level_of(report, CLAIM)
@@ -186,9 +219,47 @@ improvements.wordings.difference | share | After minus before.
                 yield Sentence("limit", _moved(one), f"learned_by_another_version_{place}")
 
 
+def _who(one: Mapping[str, Any]) -> str:
+    """The judge, with the number of the annotator whom it predicts."""
+    number = one.get("annotator")
+    return one["judge"] if number is None else f"{one['judge']} (annotator {number})"
+
+
+def _over_annotators(entries: Sequence[Json]) -> list[Json]:
+    """For each run, the mean gain over annotators, each with the first trial of their answers."""
+    first: dict[tuple[str, int], Json] = {}
+    for one in entries:
+        if one["annotator"] is not None:
+            # A later trial was chosen by somebody who knew the first.
+            first.setdefault((one["run"], one["annotator"]), one)
+    means = []
+    for run in dict.fromkeys(run for run, _ in first):
+        own = [one for (key, _), one in first.items() if key == run]
+        gains = [_gain_of_one(one) for one in own]
+        gap = general_difference(gains, Sharing.of_items(len(gains), {}))
+        means.append(
+            {
+                "judge": own[0]["judge"],
+                "run": run,
+                "people": len(own),
+                "opened": sum(one["opened_on"] is not None for one in own),
+                "items": sum(one["sealed_n"] for one in own),
+            }
+            | estimate(gap)
+        )
+    return means
+
+
+def _gain_of_one(one: Json) -> float:
+    """The gain on sealed answers of the wording that gained most on the others; 0 without one."""
+    tried = [wording for wording in one["wordings"] if wording.get("difference") is not None]
+    best = max(tried, key=lambda wording: wording["learned"], default=None)
+    return best["difference"] if best else 0.0
+
+
 def _finding(one: Mapping[str, Any], path: str, level: float) -> Text:
     """The wording that holds with the largest gain, or that none was shown to be better."""
-    name, is_better = Name(one["judge"]), clause("any wording is better")
+    name, is_better = Name(_who(one)), clause("any wording is better")
     sealed = Population("sealed item", n=one["sealed_n"], path=f"{path}.sealed_n")
     tried = [
         n for n, wording in enumerate(one["wordings"]) if wording.get("difference") is not None
@@ -247,7 +318,7 @@ def _again(one: Mapping[str, Any], path: str) -> Text:
         "Sealed answers were opened {times} times for {judge}. Its correction counts the {earlier} "
         "tried before, but the person who chose what to try knew those results.",
         times=Quantity("count", None, one["opening"], f"{path}.opening"),
-        judge=Name(one["judge"]),
+        judge=Name(_who(one)),
         earlier=Population("wording", n=one["earlier_tried"], path=f"{path}.earlier_tried"),
     )
 

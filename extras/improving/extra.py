@@ -12,7 +12,11 @@ EXTRA = Extra(
     group="judges",
     addresses={"studies/<slug:slug>/improvements/": "urls"},
     sections={"improving:": "judges"},
-    holdings=(Placed("requests:needed", at="needed"),),
+    holdings=(
+        Placed("requests:needed", at="needed"),
+        Placed("forgetting:HELD", at="person"),
+    ),
+    events=(Placed("forgetting:AT_END", at="ended"),),
     exports=("tables:IMPROVEMENTS",),
     routes=("api:ROUTER",),
     chapters=(Placed("chapter:CHAPTER", after="position"),),

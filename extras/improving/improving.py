@@ -93,7 +93,7 @@ def _work(improvement: Improvement, progress: JobProgress) -> Mapping[str, Any]:
 
 def _check_unchanged(improvement: Improvement, items: Sequence[ItemInPart]) -> None:
     """Raise `JobProblem` if people's answers are not those that were split."""
-    people = answers_of_people(improvement.study)
+    people = answers_of_people(improvement.study, improvement.annotator)
     parts = ((LEARN, improvement.learn_sha256), (SEALED, improvement.sealed_sha256))
     if all(hash_of(of_part(items, part), people) == sha256 for part, sha256 in parts):
         return
@@ -221,7 +221,7 @@ def _learned(
     chosen: Sequence[ItemInPart],
 ) -> Json:
     whole = improvement.wordings.select_related("wording").get(kind=kind, fold=WHOLE)
-    gain = general_difference([gains[item.key] for item in chosen], _sharing(chosen))
+    gain = general_difference([gains[item.key] for item in chosen], _sharing(improvement, chosen))
     entry: Json = {"kind": kind, "wording": whole.wording.reference}
     entry |= {"sha256": whole.wording.sha256, "learned_n": len(chosen)}
     put(entry, "learned", number(gain.value), gain.reason)
@@ -300,9 +300,15 @@ def _open(improvement: Improvement, items: Sequence[ItemInPart], named: Sequence
 
 
 def _opened_before(improvement: Improvement) -> QuerySet[Improvement]:
-    """Earlier improvements of the study that opened a sealed part for the same judge."""
+    """Earlier improvements of the study that opened a sealed part for the same judge.
+
+    Those of other people opened other answers.
+    """
     return Improvement.objects.filter(
-        study=improvement.study_id, run__judge=improvement.run.judge_id, pk__lt=improvement.pk
+        study=improvement.study_id,
+        run__judge=improvement.run.judge_id,
+        annotator=improvement.annotator,
+        pk__lt=improvement.pk,
     ).exclude(opened_at=None)
 
 
@@ -324,7 +330,9 @@ def _try(
         percent = _AFTER_LEARNING + (_BEFORE_COUNT - _AFTER_LEARNING) * n // len(named)
         verdicts = _judged(improvement, learned, sealed, partial(progress, percent))
         rows.append([credit(verdicts.get(item.key), item.right) for item in sealed])
-    results = try_wordings(rows, usual, _sharing(sealed), earlier=_earlier(improvement))
+    results = try_wordings(
+        rows, usual, _sharing(improvement, sealed), earlier=_earlier(improvement)
+    )
     return {
         learned.kind: _tried(one, row, usual)
         for learned, one, row in zip(named, results, rows, strict=True)
@@ -343,12 +351,16 @@ def _tried(wording: TriedWording, after: Sequence[float], usual: Any) -> Json:
     return entry | {"is_better": wording.is_better}
 
 
-def _sharing(items: Sequence[ItemInPart]) -> Sharing:
+def _sharing(improvement: Improvement, items: Sequence[ItemInPart]) -> Sharing:
     """The personas and questions of items."""
-    asked = dict(Item.objects.filter(pk__in=[i.item for i in items]).values_list("pk", "question"))
-    persona = relabel(np.array([item.persona for item in items]))[0]
-    question = relabel(np.array([asked.get(item.item, "") for item in items]))[0]
-    return Sharing.of_items(len(items), {"persona": persona, "question": question})
+    name = "persona__key" if improvement.annotator else "question"
+    stored = Item.objects.filter(pk__in=[item.item for item in items])
+    other = dict(stored.values_list("pk", name))
+    units = relabel(np.array([item.persona for item in items]))[0]
+    others = relabel(np.array([other.get(item.item, "") for item in items]))[0]
+    # What was split is the question in one, and the persona in the other.
+    kinds = ("question", "persona") if improvement.annotator else ("persona", "question")
+    return Sharing.of_items(len(items), dict(zip(kinds, (units, others), strict=True)))
 
 
 def _done(

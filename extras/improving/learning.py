@@ -102,7 +102,8 @@ class Learner:
 
     def _cases(self, chosen: Sequence[ItemInPart], *, is_example: bool) -> list[LearnedCase]:
         stored = Item.objects.select_related("persona").in_bulk([item.item for item in chosen])
-        reasons = self._reasons(list(stored))
+        # Reasons are stored for an item, not for a person: one annotator's are not told apart.
+        reasons = self._reasons([] if self._improvement.annotator else list(stored))
         cases = []
         for item in chosen:
             if item.item not in stored:

@@ -25,6 +25,8 @@ class LearnedFrom(models.TextChoices):
 class Improvement(AskingJob):
     """A search for better wordings of a run's question. `judge` is the one that writes guidelines.
 
+    With `annotator`, it learns from this person's answers alone, and predicts their others.
+
     `parts` are the items as they were split, each with its part, its fold and the right answer.
     `opened_at` is when wordings were tried on the sealed part: once.
     """
@@ -33,6 +35,9 @@ class Improvement(AskingJob):
     unharmed = "Wordings and replies received so far are kept."
 
     run = models.ForeignKey(JudgeRun, on_delete=models.CASCADE, related_name="+")
+    annotator = models.CharField(
+        max_length=64, blank=True, default="", help_text="Pseudonym; empty: all people."
+    )
     kinds = models.JSONField(help_text="What is learned.")
     most = models.PositiveSmallIntegerField(help_text="Wordings that are tried at most.")
     gain = models.FloatField(help_text="The gain that the trial should find, as a share.")

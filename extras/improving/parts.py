@@ -1,20 +1,29 @@
 """The part of people's answers to learn from, and the sealed part; loads no statistics."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from django.db.models import Count
+
+from analysis.data.answer_rows import COUNTED
 from analysis.data.item_comparisons import annotator_aggregates, run_aggregates
+from annotation.models import Annotation
 from extras.improving.models import FOLDS, LEARN, SEALED
 from judging.models import JudgeRun
 from studies.models import Choice, Item, Study
 from studies.texts.normalisation import digest
 
 ANSWERED = (Choice.R1.value, Choice.R2.value)
+_FEWEST_QUESTIONS = 20  # with fewer, whole questions cannot be sealed
 
 
 class ItemInPart(NamedTuple):
-    """An item as it was split; `right` is the persona's own answer, or else that of most people."""
+    """An item as it was split; `right` is the persona's own answer, or else that of most people.
+
+    Of a single annotator, `right` is that person's answer, and a question takes the place of the
+    persona.
+    """
 
     item: int
     key: str
@@ -35,8 +44,10 @@ class PeopleAnswer(NamedTuple):
     votes: tuple[int, ...]
 
 
-def answers_of_people(study: Study) -> dict[str, PeopleAnswer]:
+def answers_of_people(study: Study, annotator: str = "") -> dict[str, PeopleAnswer]:
     """The right answer of every item that has one of two responses, by the item's key."""
+    if annotator:
+        return _answers_of_one(study, annotator)
     own = Item.objects.filter(study=study, first_person__in=ANSWERED)
     answers = {
         key: PeopleAnswer(right, ()) for key, right in own.values_list("key", "first_person")
@@ -49,26 +60,67 @@ def answers_of_people(study: Study) -> dict[str, PeopleAnswer]:
     return answers
 
 
+def _answers_of_one(study: Study, annotator: str) -> dict[str, PeopleAnswer]:
+    rows = Annotation.objects.filter(
+        assignment__annotator__study=study,
+        assignment__annotator__pseudonym=annotator,
+        assignment__annotator__excluded_at=None,
+        assignment__item__split=Item.Split.MAIN,
+        standing__in=COUNTED,
+        choice__in=ANSWERED,
+    )
+    answers = rows.values_list("assignment__item__key", "choice")
+    return {key: PeopleAnswer(choice, (1,)) for key, choice in answers}
+
+
+def annotators_to_learn_from(study: Study, fewest: int) -> list[tuple[str, int]]:
+    """Pseudonyms of annotators with as many answers, and how many, most first."""
+    counted = Annotation.objects.filter(
+        assignment__annotator__study=study,
+        assignment__annotator__excluded_at=None,
+        assignment__item__split=Item.Split.MAIN,
+        standing__in=COUNTED,
+        choice__in=ANSWERED,
+    )
+    by_person = counted.values_list("assignment__annotator__pseudonym").annotate(n=Count("pk"))
+    return list(by_person.filter(n__gte=fewest).order_by("-n", "assignment__annotator__pseudonym"))
+
+
 def verdicts_of(run: JudgeRun) -> dict[str, dict[str, object]]:
     """The run's verdict on each item that it was asked about, by key."""
     return {row["item_id"]: row for row in run_aggregates(run.study, run_id=run.pk)}
 
 
-def split(run: JudgeRun, share: float) -> tuple[list[ItemInPart], dict[str, PeopleAnswer]]:
+def split(
+    run: JudgeRun, share: float, annotator: str = ""
+) -> tuple[list[ItemInPart], dict[str, PeopleAnswer]]:
     """The items that people and the run have answered, in their parts, and people's answers.
 
     The part of a persona depends on nothing but its key, so that nobody can choose it, and it stays
-    when answers are added.
+    when answers are added. Of one annotator, questions are split instead: what has to be new is the
+    question, and such studies often have no personas.
     """
-    people, judged = answers_of_people(run.study), verdicts_of(run)
-    items = Item.objects.filter(study=run.study_id).select_related("persona").order_by("key")
+    people, judged = answers_of_people(run.study, annotator), verdicts_of(run)
+    rows = Item.objects.filter(study=run.study_id).select_related("persona").order_by("key")
+    items = [
+        item
+        for item in rows.iterator()
+        if item.key in people and item.key in judged and not item.all_media
+    ]
+    units = _questions_of(items) if annotator else [item.persona.key for item in items]
     parts = []
-    for item in items.iterator():
-        if item.key in people and item.key in judged and not item.all_media:
-            part, fold = part_of(item.persona.key, share)
-            right = people[item.key].right
-            parts.append(ItemInPart(item.pk, item.key, item.persona.key, part, fold, right))
+    for item, unit in zip(items, units, strict=True):
+        part, fold = part_of(unit, share)
+        parts.append(ItemInPart(item.pk, item.key, unit, part, fold, people[item.key].right))
     return parts, people
+
+
+def _questions_of(items: Sequence[Item]) -> list[str]:
+    """What each item asks; its group or the item itself where nearly all have the same words."""
+    asked = [digest([item.context, item.question])[:16] for item in items]
+    if len({*asked}) >= _FEWEST_QUESTIONS:
+        return asked
+    return [item.group or item.key for item in items]
 
 
 def part_of(persona: str, share: float) -> tuple[str, int]:

@@ -23,6 +23,8 @@ from studies.models import Study
 from studies.services.studies import lock_study, record
 
 ALONE = tuple(kind.value for kind in LearnedFrom if kind != LearnedFrom.TOGETHER)
+# Rules were measured on the answers of all people, sealed ones too; fields are of personas.
+OF_ONE = (LearnedFrom.EXAMPLES.value, LearnedFrom.GUIDELINES.value)
 USUAL_MOST, USUAL_ITEMS, USUAL_SHARE, USUAL_GAIN = 3, 200, 50, 10
 MOST_TRIED, FEWEST_ITEMS, MOST_ITEMS, MOST_GAIN = 5, 20, 5_000, 40
 FEWEST_PERSONAS = 8  # of each part
@@ -33,15 +35,24 @@ _CASE_TOKENS = 350  # about, with its texts
 
 @dataclass(frozen=True, kw_only=True)
 class ImprovementWish:
-    """What is to be improved. `gain` is in points, `share` of the personas in percent."""
+    """What is to be improved. `gain` is in points, `share` of the personas in percent.
+
+    With the pseudonym of an `annotator`, only this person's answers count.
+    """
 
     run: JudgeRun
+    annotator: str = ""
     writer: Judge | None = None
     kinds: Sequence[str] = ALONE
     most: int = USUAL_MOST
     items: int = USUAL_ITEMS
     share: int = USUAL_SHARE
     gain: int = USUAL_GAIN
+
+    @property
+    def units(self) -> str:
+        """What is sealed."""
+        return "questions" if self.annotator else "personas"
 
     def check(self) -> None:
         """Raise `StudyError` if a number is out of range or the run cannot be improved."""
@@ -55,6 +66,15 @@ class ImprovementWish:
                 raise StudyError(f"The {name} is {value}. Use {low} to {high:,}.")
         if not self.kinds:
             raise StudyError("Choose what is to be learned: examples, guidelines, rules or fields.")
+        if self.annotator and (more := [kind for kind in self.kinds if kind not in OF_ONE]):
+            raise StudyError(
+                f"From one annotator, a judge learns {' and '.join(OF_ONE)}. Leave out: "
+                f"{', '.join(more)}."
+            )
+        if self.annotator and not self.run.study.annotators.filter(pseudonym=self.annotator):
+            raise StudyError(
+                f"This study has no annotator “{self.annotator}”. Check the pseudonym."
+            )
         if LearnedFrom.GUIDELINES in self.kinds and self.writer is None:
             raise StudyError(
                 "Guidelines need a judge that writes them. Choose one, or leave guidelines out."
@@ -100,7 +120,12 @@ def run_named(study: Study, name: str) -> JudgeRun:
 
 
 def wish_of(
-    run: JudgeRun, *, writer: str, learn: Sequence[str] | None, **numbers: int
+    run: JudgeRun,
+    *,
+    writer: str,
+    learn: Sequence[str] | None,
+    annotator: str = "",
+    **numbers: int,
 ) -> ImprovementWish:
     """A wish in which the run's own judge writes guidelines, unless another `writer` is named.
 
@@ -108,11 +133,18 @@ def wish_of(
     """
     writers = judges_named([writer]) if writer else judges_that_write().filter(pk=run.judge_id)
     judge = next(iter(writers), None)
-    kinds = [kind for kind in ALONE if learn is None or kind in learn]
+    usual = OF_ONE if annotator else ALONE
+    kinds = [kind for kind in ALONE if kind in (usual if learn is None else learn)]
     if judge is None and learn is None:
         kinds.remove(LearnedFrom.GUIDELINES)
     needs_judge = LearnedFrom.GUIDELINES in kinds
-    return ImprovementWish(run=run, writer=judge if needs_judge else None, kinds=kinds, **numbers)
+    return ImprovementWish(
+        run=run,
+        annotator=annotator,
+        writer=judge if needs_judge else None,
+        kinds=kinds,
+        **numbers,
+    )
 
 
 @dataclass(frozen=True)
@@ -148,10 +180,11 @@ def _size(wish: ImprovementWish, items: Sequence[ItemInPart]) -> ImprovementSize
 def _check_size(wish: ImprovementWish, size: ImprovementSize) -> None:
     """Raise `StudyError` if a part is too small."""
     if size.learn < FEWEST_ITEMS or min(size.personas) < FEWEST_PERSONAS:
+        units, whose = wish.units, f"annotator {wish.annotator}" if wish.annotator else "people"
         raise StudyError(
-            f"There are {size.learn:,} items of {size.personas[0]:,} personas to learn from, and "
-            f"{size.sealed:,} of {size.personas[1]:,} personas to seal, with an answer of people "
-            f"and a verdict of this run. Each part needs {FEWEST_PERSONAS} personas, and the first "
+            f"There are {size.learn:,} items of {size.personas[0]:,} {units} to learn from, and "
+            f"{size.sealed:,} of {size.personas[1]:,} {units} to seal, with an answer of {whose} "
+            f"and a verdict of this run. Each part needs {FEWEST_PERSONAS} {units}, and the first "
             f"{FEWEST_ITEMS} items."
         )
     if size.sealed < size.needed[wish.gain]:
@@ -181,12 +214,13 @@ class ImprovementCost:
     dollars: Decimal | None
     time: str
     remarks: tuple[str, ...] = ()
+    units: str = "personas"
 
 
 def estimate_improvement(wish: ImprovementWish) -> ImprovementCost:
     """The most that an improvement costs. Raises `StudyError` if it cannot be requested."""
     wish.check()
-    items = split(wish.run, wish.share / 100)[0]
+    items = split(wish.run, wish.share / 100, wish.annotator)[0]
     size = _size(wish, items)
     _check_size(wish, size)
     run, tried = wish.run, _tried(wish.kinds)
@@ -216,6 +250,7 @@ def estimate_improvement(wish: ImprovementWish) -> ImprovementCost:
         None if None in dollars else sum(filter(None, dollars), Decimal(0)),
         duration(seconds),
         tuple(filter(None, dict.fromkeys(judge.named_price_remark for judge, *_ in parts))),
+        wish.units,
     )
 
 
@@ -242,12 +277,13 @@ def request_improvement(
             "An improvement of this run is in progress. Wait for its end. If its process was "
             "stopped, try again in a minute."
         )
-    items, people = split(run, wish.share / 100)
+    items, people = split(run, wish.share / 100, wish.annotator)
     _check_size(wish, _size(wish, items))
     sealed = of_part(items, SEALED)
     improvement = Improvement.objects.create(
         study=study,
         run=run,
+        annotator=wish.annotator,
         judge=wish.writer,
         judge_name=wish.writer.name if wish.writer else "",
         prompt_sha256=PROMPT_SHA256,

@@ -1,6 +1,6 @@
 """The table of improvements: one row for each learned wording."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.exports.catalogue import Disclosure, ExportTable
@@ -13,6 +13,7 @@ COLUMNS = (
     Column("study", "text", "Short name of the study."),
     Column("improvement", "text", "The improvement."),
     Column("run", "text", "The run with the usual wording, by the hash of its parameters."),
+    Column("annotator", "integer", "Number of the annotator whom it predicts; empty: all people."),
     Column("split_at", "time", "When people's answers were split."),
     Column("sealed_sha256", "text", "Hash of the sealed answers."),
     Column("opened_at", "time", "When the sealed part was opened; empty if it was not."),
@@ -35,14 +36,23 @@ def finished(study: Study) -> list[Improvement]:
     return list(done.select_related("run__judge").order_by("pk"))
 
 
+def numbers_of_annotators(improvements: Sequence[Improvement]) -> dict[str, int]:
+    """Numbers in place of pseudonyms, in the order in which people were predicted."""
+    names = dict.fromkeys(one.annotator for one in improvements if one.annotator)
+    return {name: number for number, name in enumerate(names, 1)}
+
+
 def _rows(study: Study) -> Iterator[dict[str, Any]]:
-    for one in finished(study):
+    improvements = finished(study)
+    number = numbers_of_annotators(improvements)
+    for one in improvements:
         for wording in one.results["candidates"]:
             low, high = wording.get("ci") or (None, None)
             yield {
                 "study": study.slug,
                 "improvement": one.public_id,
                 "run": one.run.key,
+                "annotator": number.get(one.annotator),
                 "split_at": one.created_at,
                 "sealed_sha256": one.sealed_sha256,
                 "opened_at": one.opened_at,

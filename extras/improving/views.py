@@ -19,6 +19,7 @@ from analysis.report.words import points, points_range
 from extras.improving import requests
 from extras.improving.models import Improvement, LearnedFrom
 from extras.improving.next_labels import MOST_NEXT, next_labels
+from extras.improving.parts import annotators_to_learn_from
 from extras.improving.prompts import ASK
 from extras.improving.tasks import improve
 from judging.errors import JudgingError
@@ -56,6 +57,12 @@ class RunsForm(forms.Form):
 
 
 class ImprovementForm(RunsForm):
+    annotator = forms.ChoiceField(
+        label="Whose answers",
+        required=False,
+        help_text="Of one annotator, a judge learns examples and guidelines, and questions are "
+        "sealed instead of personas.",
+    )
     kinds = forms.MultipleChoiceField(
         label="Learn",
         choices=[
@@ -103,9 +110,14 @@ class ImprovementForm(RunsForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer_judges(self, "writer")
+        people = annotators_to_learn_from(kwargs["study"], 2 * requests.FEWEST_ITEMS)
+        self.fields["annotator"].choices = [  # type: ignore[attr-defined]
+            ("", "Everybody’s"),
+            *((name, f"{name} ({n:,} answers)") for name, n in people),
+        ]
 
     def wish(self) -> requests.ImprovementWish:
-        named = ("kinds", "most", "items", "share", "gain")
+        named = ("annotator", "kinds", "most", "items", "share", "gain")
         chosen: dict[str, Any] = {name: self.cleaned_data[name] for name in named}
         needs_writer = LearnedFrom.GUIDELINES in chosen["kinds"]
         writer = self.cleaned_data["writer"] if needs_writer else None

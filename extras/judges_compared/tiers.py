@@ -25,15 +25,6 @@ def _likenesses(study: ReportedStudy) -> tuple[HumanLikeness, ...]:
     )
 
 
-def _may_be_chance(likeness: HumanLikeness, judge: Json, *, options: int) -> bool:
-    """Whether its agreement with people, or its share of right answers, may be that of a guess."""
-    gap, kappa = likeness.difference.interval, likeness.human_kappa
-    accuracy = judge["clusters"]["ci"] or judge["ci"]
-    return (gap is not None and kappa is not None and kappa + gap.low <= 0) or (
-        accuracy is not None and accuracy[0] <= 1 / options
-    )
-
-
 def _of_run(likeness: HumanLikeness, judge: Json, *, options: int) -> Json:
     out: Json = {}
     put(out, "human_likeness_z", number(likeness.z), likeness.reason)
@@ -41,11 +32,8 @@ def _of_run(likeness: HumanLikeness, judge: Json, *, options: int) -> Json:
     kappas["pairs_skipped"] = likeness.n_pairs_skipped
     kappas |= estimate(likeness.difference, "difference")
     kappas |= pick(likeness, {"judge_kappa": "model_kappa", "people_kappa": "human_kappa"})
-    label, why = likeness.label, likeness.reason or "too_few_annotators"
-    if label in ("human-like", "super-consistent") and _may_be_chance(
-        likeness, judge, options=options
-    ):
-        label, why = None, "at_chance"
+    accuracy = judge["clusters"]["ci"] or judge["ci"]
+    label, why = likeness.tier(guesses=accuracy is not None and accuracy[0] <= 1 / options)
     put(kappas, "label", label, why)
     return out | {"human_likeness": kappas}
 

@@ -248,8 +248,8 @@ def _of_items(facts: Mapping[str, Any]) -> str:
     pages = "" if experts and elsewhere == experts else ", whose pages show no answers or judgments"
     sentence = (
         f"Of {number_of(facts['items'], 'item')}, {listed(reasons)} went to experts{pages}: "
-        f"{facts['labelled']:,} of {facts['split']:,} have a label of "
-        f"{number_of(experts, 'expert')}{disagree}."
+        f"{facts['labelled']:,} of {facts['split']:,} have a label; "
+        f"{number_of(experts, 'expert')} took part{disagree}."
     )
     return " ".join([sentence, *ways]) + state
 

@@ -139,7 +139,8 @@ def item(request: HttpRequest, expert_id: str, position: int) -> HttpResponse:
             return redirect(_address(request, "start", expert_id))
         return redirect(_address(request, "item", expert_id, following))
     places = tuple(
-        ItemProgress(number, bool(seat.choice), None) for number, seat in enumerate(rows, 1)
+        ItemProgress(number, bool(seat.choice), None, bool(seat.choice))
+        for number, seat in enumerate(rows, 1)
     )
     number = 1 + [seat.position for seat in rows].index(position)
     earlier = [seat.position for seat in rows if seat.position < position]

@@ -5,7 +5,7 @@ from studies.extra import Extra, Placed
 EXTRA = Extra(
     name="methods",
     title="More methods",
-    summary="The report adds insight into people’s disagreement and criteria of answers.",
+    summary="The report adds insight into people’s disagreement, criteria of answers, and values.",
     group="analyses",
     chapters=(
         Placed("insight:INSIGHT", after="position"),
@@ -13,6 +13,7 @@ EXTRA = Extra(
         Placed("distances:DISTANCES", after="position"),
         Placed("group_details:GROUP_DETAILS", at="groups"),
         Placed("criteria:CHAPTER", after="position"),
+        Placed("values:CHAPTER", after="position"),
     ),
-    readers=("criteria:CRITERIA",),
+    readers=("criteria:CRITERIA", "values:ITEM_VALUES"),
 )

@@ -259,7 +259,9 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
         answer_again(visit_id=visit.pk, position=position, active_ms=spent, **fields)
         return see_other(reverse("own_answers:retest", args=[study.slug]))
     places = visit.answers.order_by("position").values_list("position", "choice")
-    progress = ProgressOnItems(tuple(ItemProgress(n, bool(choice), None) for n, choice in places))
+    progress = ProgressOnItems(
+        [ItemProgress(n, bool(choice), None, bool(choice)) for n, choice in places]
+    )
     context = {
         **item_context(item=item, shown_first=answer.shown_first, form=form, number=position),
         "action": _url(study, position),

@@ -18,6 +18,7 @@ from extras.planning.sources import items_for_people
 from extras.planning.whole_plan import WholePlan, freeze_whole_plan, frozen_content, whole_plan
 from studies.jobs.retry import Retry
 from studies.models import Membership, Study
+from studies.pages.addressed import pressed
 from studies.selectors import get_study, studies_for
 
 
@@ -52,7 +53,7 @@ def plan(request: HttpRequest, slug: str) -> HttpResponse:
     role = Membership.Role.EDITOR if request.method == "POST" else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)
     whole, fault = whole_plan(study), ""
-    if request.method == "POST" and request.POST.get("do") == "forecast":
+    if pressed(request, "do", "forecast", "freeze") == "forecast":
         try:
             assumed = Assumptions.of(study, items_there=items_for_people(study))
             request_forecast(study_id=study.pk, assumed=assumed, user=cast(User, request.user))

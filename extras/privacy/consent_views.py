@@ -23,6 +23,7 @@ from extras.privacy.amendments import (
 )
 from studies.errors import StaleVersion
 from studies.models import Membership, Study
+from studies.pages.addressed import pressed
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED
 from studies.pages.workbench import SectionPage
@@ -83,7 +84,7 @@ def consent_versions(request: HttpRequest, slug: str) -> HttpResponse:
     form = AmendmentForm(request.POST if sending else None, instance=study)
     if sending and form.is_valid():
         entered = form.cleaned_data
-        if request.POST.get("do") == "preview":
+        if pressed(request, "do", "preview", "save") == "preview":
             preview = list(changes(before, current_text(form.instance)))
         else:
             try:

@@ -27,10 +27,10 @@ from annotation.models import (
     ProlificSubmission,
     random_code,
 )
-from annotation.prolific.sync.sync import FINAL
+from annotation.prolific.api.types import FINAL
 from annotation.seats import flow
 from annotation.services.endings import withdraw
-from annotation.services.identities import erased_ids, identity_hashes, imported_hashes, is_erased
+from annotation.services.identities import forget_payments, identity_hashes, imported_hashes
 from studies.held_copies import MORE, HeldCopy, PersonalRows, PersonIn
 from studies.models import Item, RemovedPerson, Study, StudyLog
 from studies.services.studies import lock_study, record
@@ -283,7 +283,7 @@ def delete(*, annotator_id: int, user: User) -> str:
     new = f"deleted-{random_code(10)}"
     _rename(annotator, old, new, words)
     _delete_rows(annotator)
-    _forget_payments(annotator)
+    forget_payments(annotator.prolific_submissions.all())
     annotator.pseudonym, annotator.resume_code = new, None
     annotator.demographics, annotator.feedback = {}, ""
     annotator.excluded_at, annotator.exclusion_reason = None, ""
@@ -345,15 +345,6 @@ def _invitations_of(annotator: Annotator) -> list[int]:
     listed = Invitation.objects.filter(study=annotator.study).values_list("pk", "key")
     own = annotator.identity_hash
     return [pk for pk, key in listed if own and own in identity_hashes(key)]
-
-
-def _forget_payments(annotator: Annotator) -> None:
-    """Keep what was paid, without what identifies the person on the platform."""
-    for one in annotator.prolific_submissions.all():
-        if not is_erased(one.submission_id):
-            one.submission_id = erased_ids(one.submission_id)[0]
-        one.participant, one.code = "", ""
-        one.save()
 
 
 _LEAST_LETTERS = 6  # an id of a list may be “3”, which stands for anything elsewhere

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from judging.engine.messages import looks_like_refusal
+from judging.engine.messages import declines_to_help
 
 NEITHER = -1
 _WORD = re.compile(r"\w+(?:[’']\w+)?")
@@ -128,6 +128,6 @@ MEASURED = (
         "polite", "The response with more thanks, apologies and offers", lambda t: t.count(_POLITE)
     ),
     MeasuredFeature(
-        "declines", "The response that declines to help", lambda t: looks_like_refusal(t.text)
+        "declines", "The response that declines to help", lambda t: declines_to_help(t.text)
     ),
 )

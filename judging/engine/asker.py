@@ -151,7 +151,7 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
     if not is_last:
         return None
     if looks_like_refusal(reply.text):
-        return answer("refused", error="The reply declines to judge.")
+        return answer("refused", error="The reply declines to answer.")
     if ran_out_of_room(reply):
         return answer(
             "unparseable",

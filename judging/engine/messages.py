@@ -167,6 +167,16 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 
+# A text for people that is a refusal: being sorry for somebody, or “I can't wait”, is none.
+_DECLINES = re.compile(
+    r"(?:\bi\s+(?:can(?:no|')?t|can\s+not|won't|will\s+not)|\bi(?:'m|\s+am)\s+(?:unable|not\s+able)\s+to"
+    r"|\bunable\s+to)\s+(?:\w+ly\s+)?"
+    r"(?:assist|help(?!\s+(?:but|\w+ing\b))|comply|provide|answer|respond|fulfil+|engage|discuss"
+    r"|write|create|generate|continue\s+with|do\s+(?:that|this)|give|offer)\b"
+    r"|\bi\s+(?:must\s+decline|have\s+to\s+decline|decline\s+to|refuse\s+to)\b",
+    re.IGNORECASE,
+)
+
 
 def without_thoughts(text: str, *, blank: str = " ") -> str:
     """Blank the model's thoughts, and tokens around its answer; the rest keeps its position."""
@@ -228,6 +238,11 @@ def without_cut_end(text: str) -> str:
 def looks_like_refusal(text: str) -> bool:
     """Whether a reply without a verdict declines to judge."""
     return _REFUSAL.search(without_thoughts(text).replace("’", "'")) is not None
+
+
+def declines_to_help(text: str) -> bool:
+    """Whether a text that was written for people declines what it was asked for."""
+    return _DECLINES.search(without_thoughts(text).replace("’", "'")) is not None
 
 
 def is_empty(text: str) -> bool:

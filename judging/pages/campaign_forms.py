@@ -7,6 +7,8 @@ from typing import Any
 
 from django import forms
 from django.db.models import Q
+from django.urls import reverse
+from django.utils.html import format_html
 
 from judging import deliveries
 from judging.backends.backend import IMPORTED
@@ -232,7 +234,6 @@ class CampaignForm(CostedForm):
         initial=[OWN_WORDS],
         required=False,
         label="Wordings",
-        help_text="Each wording is a separate run, so that you can compare them.",
     )
     framings = forms.MultipleChoiceField(
         choices=framings.choices,
@@ -303,6 +304,11 @@ class CampaignForm(CostedForm):
         if len(askable) == 1 and not like:
             self.initial["judges"] = [askable[0].name]
         self._choices("wordings", wordings_of(study))
+        self.fields["wordings"].help_text = format_html(
+            "Each wording is a separate run, so that you can compare them. "
+            '<a href="{}">Write one</a>',
+            reverse("judging:write-wording", args=[study.slug]),
+        )
         keys = known_keys(study)
         features = features_for(study, keys)
         offered = {name for name, _ in features}

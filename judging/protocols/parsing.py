@@ -87,7 +87,8 @@ _BARE = re.compile(
 _RANGE = r"(?:-|–|—|/|to|and|or|bis|und|oder|\.\.)"
 # A number in brackets; a second one, in or after them, makes it a range.
 _NUMBER = re.compile(
-    rf"{_OPEN}\s*{_MARK}(\d{{1,3}})\s*(?:%|/\s*100)?{_MARK}\s*(?:{_CLOSE}|({_RANGE}[\s%\d]+{_CLOSE}))",
+    rf"{_OPEN}\s*{_MARK}(\d{{1,3}})\s*(?:%|/\s*100|(?P<tenths>/\s*10))?{_MARK}"
+    rf"\s*(?:{_CLOSE}|(?P<range>{_RANGE}[\s%\d]+{_CLOSE}))",
     re.IGNORECASE,
 )
 _SCALE = re.compile(rf"{_OPEN}1{_CLOSE}\s*\w*\s*{_OPEN}100{_CLOSE}")
@@ -175,8 +176,9 @@ def _numbers(text: str, start: int, end: int) -> frozenset[int]:
 
 
 def _value(number: "re.Match[str]") -> int:
-    is_range = number.re is _NUMBER and number[2]
-    return int(number[1]) if 1 <= int(number[1]) <= 100 and not is_range else 0
+    signs = number.groupdict()
+    value = int(number[1]) * (10 if signs.get("tenths") else 1)
+    return value if 1 <= value <= 100 and not signs.get("range") else 0
 
 
 def _is_given_up(text: str, verdict: Found) -> bool:

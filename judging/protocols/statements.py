@@ -19,7 +19,7 @@ from judging.engine.messages import without_thoughts
 
 # Increased whenever a reply can be read differently, so that answers read by different versions are
 # not mixed.
-READING_VERSION = 5
+READING_VERSION = 6
 # Meanings of the codes of lenient reading, for pages.
 READ_AS = {
     "json": "a JSON object",
@@ -113,8 +113,8 @@ def without_next_turn(text: str, start: int = 0) -> str:
 _STATED_NUMBER = r"(?<![\d.,/–-])(?P<number>\d{1,3}(?:[.,]\d{1,4})?)(?!\d)"
 _UNIT = (
     r"\s*(?P<unit>%|percent\b|per\s+cent\b|prozent\b|por\s+ciento\b|pour\s+cent\b"
-    r"|(?:/|out\s+of|von|sobre|sur)\s*(?:100|10)\b"
-    r"|(?!\s*(?:(?:/|out\s+of|von|sobre|sur)\s*\d|,?\s*(?:on\s+a|auf\s+einer)\b)))"
+    r"|\(?(?:/|out\s+of|von|sobre|sur|de)\s*(?:100|10)\b"
+    r"|(?!\s*(?:\(?(?:/|out\s+of|von|sobre|sur)\s*\d|,?\s*(?:on\s+a|auf\s+einer)\b)))"
 )
 _STATED_RANGE = (
     r"(?P<range>\s*%?\s*(?:[-–—~或到至]|to|bis|a|à|or|and|und|y|et|oder|,?\s*(?:maybe|perhaps))"
@@ -172,6 +172,9 @@ def whole(number: str, unit: str = "") -> int | None:
     try:
         value = Decimal(number.replace(",", "."))
     except InvalidOperation:
+        return None
+    # JSON of models has NaN, infinity and numbers too large to be rounded.
+    if not value.is_finite() or not 0 < value <= 100:
         return None
     is_decimal = "." in number or "," in number
     if re.search(r"(?<!\d)10\Z", unit.strip()):

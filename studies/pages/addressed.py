@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pkgutil import resolve_name
 from typing import Any
 
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver, resolve
@@ -16,14 +17,30 @@ View = Callable[..., HttpResponseBase]
 PROGRESS = "progress"
 
 
+class UnknownButton(BadRequest):
+    """A form was sent by a button that its page does not have."""
+
+
+def pressed(request: HttpRequest, field: str, *known: str) -> str:
+    """The button of a form that was pressed, of those that are known; "" for the form itself.
+
+    Another value never counts as one of them: a page of an older version, still open, or a program
+    would start something that nobody asked for.
+    """
+    value = request.POST.get(field, "")
+    if value and value not in known:
+        raise UnknownButton(field)
+    return value
+
+
 def view(address: str, *actions: str, progress: str = "", **others: str) -> View:
     """The view “package.module:name”, whose module is imported at its first request.
 
     A POST whose field `action` is one of `actions` goes to the view of that name in the module, and
-    one of `others` to the view that it names, there or in another module. A page that waits for a
-    job fetches its own address with `?progress`, which the view `progress` answers. What a
-    decorator writes on the view itself, such as `csrf_exempt`, is not seen: name such a view in the
-    patterns itself.
+    one of `others` to the view that it names, there or in another module; any other is refused. A
+    page that waits for a job fetches its own address with `?progress`, which the view `progress`
+    answers. What a decorator writes on the view itself, such as `csrf_exempt`, is not seen: name
+    such a view in the patterns itself.
     """
     module, _, name = address.partition(":")
     named = {**dict(zip(actions, actions, strict=True)), **others}
@@ -31,7 +48,7 @@ def view(address: str, *actions: str, progress: str = "", **others: str) -> View
     waiting = progress if ":" in progress or not progress else f"{module}:{progress}"
 
     def call(request: HttpRequest, *arguments: Any, **parts: Any) -> HttpResponseBase:
-        chosen = forms.get(request.POST.get("action", "")) if forms else None
+        chosen = forms.get(pressed(request, "action", *forms)) if forms else None
         if waiting and request.method == "GET" and PROGRESS in request.GET:
             chosen = waiting
         response: HttpResponseBase = resolve_name(chosen or address)(request, *arguments, **parts)

@@ -20,6 +20,7 @@ from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.models import Membership, Study
 from studies.models.added_settings import added_fields, fields_on, read_added
 from studies.money import major_units, minor_units
+from studies.pages.addressed import pressed
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, onward
 from studies.prompts import language_name
@@ -398,7 +399,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
     """
     role = Membership.Role.EDITOR if request.method == "POST" else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)
-    if request.POST.get("do") == "reviewed":
+    if pressed(request, "do", "reviewed") == "reviewed":
         return _reviewed(request, study)
     data = request.POST if request.method == "POST" else None
     form = SettingsForm(data, instance=copy(study))

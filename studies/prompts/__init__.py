@@ -93,8 +93,8 @@ _FILE = "media.toml"
 class MediaMarks:
     """Numbers the pictures, sounds and films of a prompt in the order they are shown."""
 
-    def __init__(self, language: str, *, shown: int = 0) -> None:
-        self._language, self._shown = language, shown
+    def __init__(self, language: str, *, n_before: int = 0) -> None:
+        self._language, self._shown = language, n_before
 
     def marks(self, media: Iterable[Mapping[str, Any]]) -> str:
         """A line for each: its name, such as “[Picture 1]”, and its place.
@@ -231,7 +231,7 @@ def options_text(
 ) -> str:
     """The responses of the set that `item` was paired from, in an order of their numbers."""
     words, options = words_in(language), item.options
-    media = MediaMarks(language, shown=len(item.media))
+    media = MediaMarks(language, n_before=len(item.media))
     return "".join(
         f"[{heading} {letter}]\n{_response(options[number - 1], words, media)}\n\n"
         for letter, number in zip(letters, order, strict=False)

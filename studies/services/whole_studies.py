@@ -232,7 +232,7 @@ def delete_rows(study: Study) -> None:
 
 
 def delete_with_all_that_refers(model: type[Model], **filters: object) -> None:
-    """Delete the rows of `model` that are `found`, after all rows that refer to them.
+    """Delete the rows of `model` that match `filters`, after all rows that refer to them.
 
     One statement for each path from a table to them, without loading rows. References between rows
     of one table must be removed first.

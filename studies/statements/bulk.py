@@ -108,7 +108,7 @@ _prepared: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
 
 def execute(cursor: CursorWrapper, sql: str, arguments: Sequence[Any]) -> None:
     """Send a statement with a placeholder %s for each argument."""
-    if connection.vendor == "postgresql":
+    if cursor.db.vendor == "postgresql":
         sql = _call(cursor, sql)
     cursor.execute(sql, arguments)
 
@@ -139,7 +139,7 @@ class Statements:
 
     def add(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add a statement, once for each row."""
-        if connection.vendor == "postgresql":
+        if self._cursor.db.vendor == "postgresql":
             call = _call(self._cursor, sql)
             self._calls += [self._cursor.mogrify(call, row) for row in rows]
         elif rows:

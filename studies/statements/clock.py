@@ -5,6 +5,7 @@ The clocks of several machines differ, and one of a machine can jump.
 
 import datetime as dt
 import time
+from functools import cache
 from typing import Any
 
 from django.core.exceptions import SynchronousOnlyOperation
@@ -21,7 +22,7 @@ _read: tuple[float, dt.datetime] | None = None
 def now() -> dt.datetime:
     """The time by the database's clock. SQLite has no clock, but runs on one machine."""
     global _read
-    if connection.vendor == "sqlite":
+    if _is_of_this_machine():
         return dt.datetime.fromtimestamp(time.time(), dt.UTC)
     if _read is None or time.monotonic() - _read[0] > _READ_AGAIN_AFTER:
         try:
@@ -32,6 +33,12 @@ def now() -> dt.datetime:
                 raise
     since, moment = _read
     return moment + dt.timedelta(seconds=time.monotonic() - since)
+
+
+@cache
+def _is_of_this_machine() -> bool:
+    """Whether the database is SQLite; a page asks for the time seven times."""
+    return connection.vendor == "sqlite"
 
 
 def ask() -> dt.datetime:

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.report.render import render_html
 from analysis.report.verdict.first_screen import labels_needed, verdict_of
-from studies.models import Study
+from studies.models import Item, Study
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
@@ -254,3 +254,77 @@ def test_people_behind_the_comparison_are_not_taken_for_all_of_the_study():
 
     assert any("Only 3 people (of 6) behind the comparison" in text for text in verdict.caveats)
     assert "people (3 of 6 people so far, behind the comparison)" in verdict.settling
+
+
+def exchanged(rng, item, truth, votes):
+    return MIRROR[truth] if rng.random() < 0.95 else truth
+
+
+def test_a_judge_that_names_the_other_response_is_named_and_its_answers_are_checked_first():
+    _, verdict = read(planted(exchanged))
+
+    assert "(as if responses were exchanged)" in verdict.caveats[0]
+    assert verdict.settling.startswith("Check the answers of j first: they are right less often")
+
+
+def test_people_below_chance_are_not_called_too_few():
+    _, verdict = read(planted(right=0.15))
+
+    assert "(as if responses were exchanged)" in verdict.caveats[0]
+    assert verdict.settling.startswith("Check the answers of the majority of people first")
+
+
+def test_items_without_a_known_answer_are_not_items_that_nobody_decided():
+    study = planted(truths=False)
+    some = Item.objects.filter(study=study).values_list("pk", flat=True)[:60]
+    Item.objects.filter(pk__in=list(some)).update(first_person="r1")
+
+    _, verdict = read(study)
+
+    assert "60 items (of 150) with a known answer that both decided" in verdict.answer.sentence
+
+
+def test_one_persona_is_not_asked_for_new_ones():
+    report, verdict = read(planted(personas=1, persona_of=lambda place: 0))
+
+    assert report["headline"]["state"] == "cannot_tell"
+    assert "with new questions" in verdict.settling
+    assert "personas" not in verdict.settling
+
+
+def panel(*, copies, n=60, people=5, right=0.75):
+    """Everybody answers every item; the first `copies` people give the same answers."""
+    rng = random.Random(3)
+    study = make_study(state=Study.State.CLOSED, extras=[])
+    raters = [make_rater(study=study) for _ in range(people)]
+    for place in range(n):
+        truth = ("r1", "r2")[place % 2]
+        item = make_item(study=study, question=f"Question {place}?", first_person=truth)
+        choices = [truth if rng.random() < right else MIRROR[truth] for _ in raters]
+        for number, rater in enumerate(raters):
+            answer(rater, item, choices[0 if number < copies else number], 80)
+    return study
+
+
+def test_people_who_always_answer_alike_are_named():
+    report, verdict = read(stored_at_once()(panel)(copies=2))
+
+    [alike] = report["cautions"]["alike"]
+    assert (alike["people"], alike["among"], alike["fewest"]) == (2, 5, 60)
+    assert 0.5 < alike["others"] < 0.8
+    share = f"{100 * alike['others']:.1f} %"
+    assert any(
+        text.startswith("2 people (of 5) give the same answers to all items that two of them share")
+        and f"(60 or more), while other pairs agree on {share}" in text
+        for text in (one.replace("\u00a0", " ") for one in verdict.caveats)
+    )
+
+
+def test_if_all_answer_alike_errors_tell_it_from_easy_items():
+    report, verdict = read(stored_at_once()(panel)(copies=3, people=3))
+    wrong = report["cautions"]["alike"][0]["wrong"]
+    assert f"also to {wrong} items on which they are wrong: find out" in verdict.caveats[0]
+
+    easy, _ = read(stored_at_once()(panel)(copies=3, people=3, right=1.0))
+    usual, _ = read(stored_at_once()(panel)(copies=0))
+    assert "alike" not in {*easy.get("cautions", {}), *usual.get("cautions", {})}

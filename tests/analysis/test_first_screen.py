@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.report.build import all_tables
+from analysis.report.build import all_sentences, all_tables
+from analysis.report.citation import methods_paragraph
 from analysis.report.quantities import Name
 from analysis.report.render import render_html
 from analysis.report.sections.position import SideChosen
@@ -18,8 +19,8 @@ from analysis.report.verdict.answer import POWER
 from analysis.report.verdict.first_screen import times_more, verdict_of
 from analysis.stats import holm
 from annotation.models import Annotation
-from judging.models import Judgment
-from studies.models import Study
+from judging.models import Attempt, Judgment
+from studies.models import Item, Study
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
@@ -320,3 +321,65 @@ def test_cannot_tell_next_to_an_interval_without_0_has_its_reason(ends, has_reas
 
     assert words.startswith("We cannot tell whether the side matters for k: ")
     assert words.endswith("this can be chance.") == has_reason
+
+
+def test_a_judge_that_always_takes_a_side_is_named_although_none_of_its_answers_counts():
+    verdict, report = first_screen(judged(lambda name, place, first: first))
+
+    assert report["headline"]["state"] == "people_only"
+    [note] = verdict.notes
+    assert note.startswith("With the order of the responses, a changed its choice on 40 of 40 item")
+    assert verdict.settling == "A judge that keeps its choice when the responses change places."
+
+
+def test_a_judge_that_answers_nothing_is_not_a_judge_that_was_not_run():
+    verdict, _ = first_screen(judged(lambda name, place, first: None))
+
+    assert verdict.notes == []
+    assert verdict.settling == "A judge with answers that count."
+
+
+def test_the_method_says_which_readings_are_missing_and_who_decides_an_item():
+    study = judged(right)
+    some = Item.objects.filter(study=study).values_list("pk", flat=True)[:15]
+    once = Judgment.objects.filter(run__study=study, shown_first="r2", item__in=list(some))
+    Attempt.objects.filter(judgment__in=once).delete()
+    once.delete()
+
+    words = methods_paragraph(report_of(study))
+
+    assert "order of the responses: both for some items, one for the others, one reading" in words
+    assert "as many in each order" not in words
+    assert "One person per item was correct on " in words
+    assert "compared with one person per item" in words
+    assert "the majority on" not in words
+
+
+def test_answers_exactly_at_the_threshold_are_of_those_with_a_certainty():
+    study = judged(right)
+    some = Annotation.objects.filter(assignment__item__study=study).values_list("pk", flat=True)[
+        :10
+    ]
+    Annotation.objects.filter(pk__in=list(some)).update(certainty=None, certainty_asked=False)
+
+    texts = [str(each.text) for each in all_sentences(report_of(study), "limit")]
+
+    assert any("Of 30 answers of people (of 40) with a certainty" in text for text in texts)
+
+
+def test_a_judge_that_saw_no_persona_is_not_compared_as_if_it_had(right_of_80):
+    right_of_80["judges"][0]["features"] = "none"
+    assert "a did not see the persona." in verdict_of(right_of_80).caveats
+
+    right_of_80["judges"][0]["features"] = "age,job"
+    assert "a saw only age and job of the persona." in verdict_of(right_of_80).caveats
+
+
+def test_a_judge_left_out_of_the_first_screen_is_named_once(right_of_80):
+    right_of_80["judges"].append({**right_of_80["judges"][0], "judge": "b", "items": 10})
+    right_of_80["judges"][1] |= {"run": "b", "competes": False}
+    right_of_80["comparison"].append({**right_of_80["comparison"][0], "judge": "b", "run": "b"})
+
+    texts = [str(each.text) for each in all_sentences(right_of_80, "missing")]
+
+    assert sum("10 items (of 80)" in text for text in texts) == 1

@@ -115,6 +115,10 @@ def test_the_report_says_which_extras_were_turned_on_after_answers_or_a_report()
         f"“{late['title']}” was turned on on {late['on']}, after the first answer. "
         "What it adds was decided after the data."
     ]
+    report["registration"]["late_extras"] *= 2
+    [both] = map(str, late_changes(report))
+    assert " were turned on on " in both
+    assert both.endswith("What they add was decided after the data.")
 
 
 def test_what_is_off_is_not_computed_or_shown():

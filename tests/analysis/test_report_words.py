@@ -46,7 +46,7 @@ FAILED = ["unparseable"] * 7 + ["refused"] * 3 + ["error"] * 2
 @pytest.mark.parametrize(
     ("answers", "judged", "sentence"),
     [
-        ({"first_person": ""}, [], "No item has a known own answer of its persona."),
+        ({"first_person": ""}, [], "all comparisons of accuracy are undefined"),
         ({"people": 1}, [], "One person gave all answers. Agreement among people is unknown"),
         ({}, [], "All of people's answers are the same."),
         (
@@ -146,7 +146,7 @@ def test_the_method_in_words_has_the_study_s_own_figures():
         "of each item, 12 judgments)."
     ) in words
     assert "lefty (whole persona) gave no readable answer to 1 of 12 items." in words
-    assert "The majority was correct on 100.0 % of 12 items" in words
+    assert "The majority of people was correct on 100.0 % of 12 items" in words
 
 
 def test_the_report_and_the_source_of_its_items_can_be_cited():

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.report.citation import _items, _judges, _people, _rules
-from analysis.report.quantities import Population, Quantity, QuantityInterval, clause, recorded
+from analysis.report.quantities import (
+    Name,
+    Population,
+    Quantity,
+    QuantityInterval,
+    clause,
+    recorded,
+)
 from analysis.report.results import (
     AgainstPeople,
     Finding,
@@ -24,6 +31,7 @@ from analysis.report.sections.agreement.coefficients import (
 )
 from analysis.report.sections.bias.probes import Probes
 from analysis.report.sections.bias.section import OwnResponsesSection
+from analysis.report.sections.certainty import distribution
 from analysis.report.sections.certainty.section import CertaintySection, certainty_headline
 from analysis.report.sections.glance.headline import headline
 from analysis.report.sections.glance.section import Glance
@@ -503,6 +511,7 @@ def compared(draw):
     n, more = draw(st.integers(0, 300)), draw(st.sampled_from([0, 100]))
     report = {
         "inputs": {"items": n + more},
+        "judges": [{"excluded": {"no_truth": draw(st.sampled_from([0, more]))}}],
         "comparison": [{"difference_general": draw(differences(n, family=2))}],
     }
     return report, standing(report["comparison"][0]["difference_general"])
@@ -610,3 +619,15 @@ def test_the_items_of_people_are_named_by_what_is_missing(missing, people, words
     human = {"majority": side, "annotators": people}
 
     assert str(decided_by_people({"inputs": {"items": 240}, "human": human})) == words
+
+
+def test_the_title_of_certainty_names_those_that_are_right_less_often_when_certain(monkeypatch):
+    for more, less, title in (
+        (["a"], [], "a is correct more often when certain"),
+        ([], ["b", "c"], "b and c are correct less often when certain"),
+        (["a"], ["b"], "a is correct more often when certain, b is correct less often when"),
+        ([], [], "Right and wrong answers by certainty"),
+    ):
+        both = [list(map(Name, names)) for names in (more, less)]
+        monkeypatch.setattr(distribution, "held", lambda *_, both=both: both)
+        assert str(distribution._histograms_title({})).startswith(title)

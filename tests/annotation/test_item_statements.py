@@ -5,8 +5,21 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import Annotation, Annotator, Assignment, Draft
-from annotation.seats.item_statements import annotator_of, assignment_at, locked_assignment
+from annotation.models import (
+    Annotation,
+    AnnotationRevision,
+    Annotator,
+    AnnotatorEvent,
+    Assignment,
+    Draft,
+)
+from annotation.seats.item_statements import (
+    annotator_of,
+    assignment_at,
+    insert,
+    locked_assignment,
+    update,
+)
 from tests.factories import make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +85,52 @@ def test_a_locked_assignment_reads_the_texts_of_its_item_only_if_they_are_asked_
     assert fields_of(found) == fields_of(assignment)
     with pytest.raises(Assignment.DoesNotExist):
         locked_assignment(assignment.pk, annotator.pk + 1)
+
+
+def test_an_inserted_object_is_stored_as_its_own_save_stores_it(annotator):
+    now = timezone.now()
+    times = {"shown_at": now, "answered_at": now, "elapsed_ms": 5, "active_ms": None}
+    entered = {"choice": "tie", "certainty": None, "media_missing": True, **times}
+    answer = {
+        "certainty_asked": False,
+        "standing": Annotation.Standing.CHECK,
+        "ranking": {"ranking": [1, 2]},
+        "signals": {"pasted": 1},
+    }
+    first, second = annotator.assignments.order_by("position")
+    kinds = [
+        (Annotation, {**entered, **answer}, {"assignment": first}, {"assignment": second}),
+        (AnnotationRevision, {**entered, "ranking": None, "number": 1}, {}, {}),
+        (AnnotatorEvent, {"event": "state", "detail": {"a": "ä"}}, {}, {}),
+    ]
+    for model, values, of_first, of_second in kinds:
+        if model is AnnotatorEvent:
+            of_first = of_second = {"annotator": annotator}
+        if model is AnnotationRevision:
+            of_first, of_second = ({"annotation": row} for row in Annotation.objects.order_by("pk"))
+        saved, inserted = model(**values, **of_first), model(**values, **of_second)
+        saved.save()
+        insert(inserted)
+
+        besides = {"id", "created_at", "at", *(f"{name}_id" for name in of_first)}
+        rows = model.objects.order_by("pk").filter(pk__in=[saved.pk, inserted.pk])
+        stored = [
+            {name: value for name, value in fields_of(row).items() if name not in besides}
+            for row in rows
+        ]
+        assert stored[0] == stored[1]
+        assert abs(fields_of(rows[1])["created_at"] - now).total_seconds() < 60
+
+
+def test_an_update_stores_only_its_fields(annotator):
+    before = fields_of(Annotator.objects.get(pk=annotator.pk))
+    annotator.state, annotator.feedback = Annotator.State.TIMED_OUT, "not stored"
+    annotator.ended_at, annotator.first_answer_by = timezone.now(), None
+
+    update(annotator, ["state", "ended_at", "first_answer_by"])
+
+    changed = {"state": "timed_out", "ended_at": annotator.ended_at, "first_answer_by": None}
+    assert fields_of(Annotator.objects.get(pk=annotator.pk)) == before | changed
 
 
 @pytest.mark.postgres

@@ -10,10 +10,10 @@ from annotation.participants.item_context import ItemProgress, ProgressOnItems
 def at(done: int, total: int, seconds: list[float]) -> ProgressOnItems:
     """`done` of `total` items answered, each in its time."""
     return ProgressOnItems(
-        tuple(
-            ItemProgress(n + 1, n < done, round(seconds[n] * 1000) if n < done else None)
+        [
+            ItemProgress(n + 1, n < done, round(seconds[n] * 1000) if n < done else None, n < done)
             for n in range(total)
-        )
+        ]
     )
 
 

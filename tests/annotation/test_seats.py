@@ -28,7 +28,8 @@ pytestmark = pytest.mark.django_db
 
 def assign(annotator_id: int) -> list[Assignment]:
     with transaction.atomic():
-        return seats.assign(flow.lock(annotator_id))
+        seats.assign(flow.lock(annotator_id))
+    return list(Assignment.objects.filter(annotator=annotator_id).order_by("position"))
 
 
 def coverage(study: Study) -> Counter[int]:

@@ -64,7 +64,7 @@ def test_the_chapter_of_a_report_reads_well(open_page, tmp_path):
 
     page = open_page()
     page.goto(file.as_uri())
-    page.locator("#bias summary").first.click()
+    page.locator("details:has(#bias) > summary").click()
 
     page.get_by_role("region", name="Probes that favour a response").wait_for()
     page.locator("#bias").scroll_into_view_if_needed()

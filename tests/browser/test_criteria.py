@@ -29,6 +29,7 @@ def test_criteria_are_entered_offered_to_judges_and_shown_to_annotators(
     Membership.objects.get_or_create(user=user, study=study, defaults={"role": "editor"})
     page = signed_in()
     page.goto(f"/studies/{study.slug}/settings/")
+    page.locator("details:has(#id_criteria) > summary").click()
     page.get_by_label("Criteria").fill(LINES)
     fits_and_reads_well(page)
     look(page, "criteria-settings")

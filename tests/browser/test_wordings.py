@@ -9,6 +9,7 @@ from judging.models import PromptTemplate
 from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
 from tests.browser.conftest import PHONE, fits_and_reads_well
+from tests.judging.conftest import make_judge
 
 pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TEXT = "What would this person choose?\n\n{{ persona }}\n\n{{ question }}A: {{ response_a }}\n"
@@ -29,10 +30,12 @@ def look(page, name):
 
 @pytest.mark.nightly
 def test_a_wording_is_written_checked_saved_and_changed(signed_in, study):
+    make_judge(name="one", base_url="http://127.0.0.1:9/v1")
     page = signed_in()
     page.goto(f"/studies/{study.slug}/judges/")
-    page.get_by_role("link", name="Wordings").click()
-    page.get_by_role("link", name="Write a wording").click()
+    page.get_by_role("link", name="New runs").click()
+    page.get_by_text("Wording, framing, language").click()
+    page.get_by_role("link", name="Write one").click()
     page.get_by_label("Name").fill("short")
     page.get_by_label("Prompt", exact=True).fill(TEXT)
     page.get_by_role("button", name="Check and show prompts").click()

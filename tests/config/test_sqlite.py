@@ -54,6 +54,18 @@ def test_a_write_waits_for_a_transaction_and_a_read_does_not(two, is_single):
     assert first.cursor().execute("SELECT * FROM numbers").fetchall() == [(2,)]
 
 
+def test_placeholders_and_percent_signs_arrive_however_often_a_statement_is_sent(two):
+    first, second = two
+    for connection, number in ((first, 1), (first, 2), (second, 3)):
+        cursor = connection.cursor()
+        assert cursor.execute("SELECT %s, '50%%'", [number]).fetchone() == (number, "50%")
+        assert cursor.execute("SELECT '50%'").fetchone() == ("50%",)
+        assert cursor.execute("SELECT %(n)s", {"n": number}).fetchone() == (number,)
+        assert cursor.execute("SELECT %(m)s", {"m": number}).fetchone() == (number,)
+    long = f"SELECT %s, '{'x' * 20_000}'"
+    assert first.cursor().execute(long, [4]).fetchone()[0] == 4
+
+
 def test_one_thread_asks_for_the_database_and_the_others_wait_for_that_thread(
     tmp_path, django_db_blocker
 ):

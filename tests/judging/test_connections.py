@@ -42,6 +42,15 @@ def test_a_connection_is_used_again_and_another_is_made_only_for_who_comes_at_th
     assert llm.headers[0]["accept-encoding"] == "identity"
 
 
+def test_many_requests_at_once_need_no_more_connections_the_second_time(llm):
+    llm.answer = lambda body, n: Answer(body=OK.body, delay=0.2)
+
+    statuses = post(llm.url, [40, 40, 5])
+
+    assert statuses == [200] * 85
+    assert len(set(llm.ports)) == 40
+
+
 @pytest.mark.parametrize("headers", [{}, {"Connection": "close"}])
 def test_a_connection_that_the_server_ended_is_not_used_again(llm, headers):
     llm.answer = lambda body, n: Answer(body=OK.body, headers=headers, hangs_up=True)

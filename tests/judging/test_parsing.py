@@ -110,6 +110,9 @@ REPLIES = [
     ("[[A]] [[80]] [[90]]", "A", None),
     ("[[A]] I am 70-80% certain.", "A", None),
     ("[[A]] [[80/100]]", "A", 80),
+    ("[[A]] [[9/10]]", "A", 90),
+    ("[[A]] [[11/10]]", "A", None),
+    ("[[A]] [[7/7]]", "A", None),
     ("[[A]] [[8.5]]", "A", None),
     ("[[A]]\n\nFor warmth [[70]], for wit [[30]].", "A", None),
     ("My certainty is [[60]]. So: [[A]]", "A", 60),
@@ -232,3 +235,30 @@ def test_a_side_is_never_made_up(reply):
     verdict = parse_reply(reply, offers_tie=True, asks_certainty=True)
 
     assert verdict.side is None or re.search(r"[ABCabc]|tie", reply, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "1e40", "-1e-40"])
+@pytest.mark.parametrize("is_structured", [True, False])
+def test_a_number_that_is_none_is_no_certainty(number, is_structured):
+    reply = f'{{"answer": "B", "certainty": {number}}}'
+
+    read = parse_reply(
+        reply,
+        offers_tie=False,
+        asks_certainty=True,
+        is_structured=is_structured,
+        is_lenient=True,
+    )
+
+    assert (read.side, read.certainty) == ("B", None)
+
+
+@pytest.mark.parametrize(
+    "words", ["7 (out of 10)", "7 out of 10", "7/10", "70 (out of 100)", "70 %"]
+)
+def test_a_scale_behind_a_number_is_read(words):
+    read = parse_reply(
+        f"Certainty: {words}\n[[A]]", offers_tie=False, asks_certainty=True, is_lenient=True
+    )
+
+    assert (read.side, read.certainty) == ("A", 70)

@@ -120,6 +120,16 @@ def test_text_that_no_database_can_store_is_refused():
     ]
 
 
+def test_a_number_that_is_too_long_is_refused_in_words():
+    """Python refuses one in words about its own settings."""
+    line = json.dumps(raw_item(metadata={"turn": 0})).replace('"turn": 0', '"turn": ' + "9" * 5_000)
+
+    assert faults(jsonl(line)) == [
+        "Line 1: a number has more than 1,000 digits; write it as text. Write one JSON object a "
+        "line."
+    ]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -78,6 +78,20 @@ def test_only_what_both_have_is_compared(against, tmp_path):
     assert "60 items only in the earlier file" in left_out
 
 
+def test_items_of_which_one_file_has_no_right_label_are_left_out_by_name(against, tmp_path):
+    now, then = table(tmp_path / "now.csv", seed=2), table(tmp_path / "then.csv")
+    lines = [line.split(",") for line in then.read_text().splitlines()]
+    gold = lines[0].index("gold")
+    for place, line in enumerate(lines[1:]):
+        line[gold] = line[gold] if place < 300 else ""
+    then.write_text("\n".join(map(",".join, lines)))
+
+    _, comparison = against(now, then)
+
+    assert "the 100 items that both files have with the same right label" in comparison["sentence"]
+    assert "140 items without a right label in one of the files or both" in comparison["notes"][0]
+
+
 def test_without_right_labels_the_same_labels_of_people_decide(against, tmp_path):
     now = table(tmp_path / "now.csv", judge=0.5, seed=2)
     then = table(tmp_path / "then.csv", judge=0.95)

@@ -276,7 +276,7 @@ def test_a_panel_says_nothing_of_other_people_unless_only_they_matter(panel, tmp
     assert "No more data are needed for these people and items like these." in of_these
     assert "Only 3 people: others may differ." in of_these
     page = (tmp_path / "r.html").read_text("utf-8")
-    assert "like those of this study and its only people, persona and question" in page
+    assert "like those of this study and its only people." in page
 
 
 def test_the_interval_for_these_people_is_that_of_a_paired_t_test(panel):
@@ -447,6 +447,18 @@ def test_a_judge_that_always_says_the_same_is_never_trusted_and_the_first_line_s
     code, found = checked(path, "--bootstrap", "100")
     assert code == 3
     assert found["sentence"].startswith("judge gives the same label to 300 of 300 items")
+
+
+def test_nothing_is_said_of_personas_and_questions_that_a_table_does_not_have(tmp_path, capsys):
+    path = labels_table(tmp_path / "labels.csv", gold=True, people=30)
+
+    check([str(path), "--out", str(tmp_path / "report.html")])
+
+    printed = capsys.readouterr().out
+    page = (tmp_path / "report.html").read_text("utf-8")
+    said = printed.partition("\n\n")[2]
+    assert not re.search("personas?|questions?|profiles?", said)
+    assert not re.search("(Only|share|about) [01] (persona|question)|its only|A profile is", page)
 
 
 @pytest.mark.nightly

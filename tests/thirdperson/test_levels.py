@@ -280,3 +280,11 @@ def test_hostile_names_stay_text_and_lonely_labels_are_counted(tmp_path, told):
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "<script" not in page
     assert "<b>" not in page
+
+
+def test_three_people_with_equal_shares_are_too_few_and_not_perhaps_uneven(tmp_path, told):
+    path = table(tmp_path / "labels.csv", ["good"], a_step, people=3)
+
+    _, text = told(path, "--level", "ordinal", "--judge", "good")
+
+    assert "good could replace an annotator: 3 people are too few." in " ".join(text.split())

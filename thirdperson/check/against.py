@@ -124,6 +124,7 @@ class ChangeSince:
         difference, adjusted = change.difference, change.adjusted
         before, now = change.shares
         of = f"the {number_of(change.n, 'item')} that both files have"
+        of += " with the same right label" if self.has_right_labels else ""
         if self.has_right_labels and self.is_distance:
             by = f"{points(difference.value)} points more of {of} are nearer to the right label now"
             if (difference.value or 0) < 0:
@@ -375,6 +376,9 @@ def _compared(
         left_out.append(
             f"{number_of(len(both_right) - len(right), 'item')} with another right label than then"
         )
+    if right and len(both_right) < len(same):
+        n = number_of(len(same) - len(both_right), "item")
+        left_out.append(f"{n} without a right label in one of the files or both")
     kept = {item: now[item].people & earlier[item].people for item in same}
     total = sum(len(now[item].people | earlier[item].people) for item in same)
     shared = sum(map(len, kept.values()))

@@ -228,6 +228,11 @@ def parser() -> ArgumentParser:
         action="store_true",
         help="limit the verdict to these people, for example a panel of experts",
     )
+    options.add_argument(
+        "--tiers",
+        action="store_true",
+        help="with --level: the tier of each judge by its kappa with people, as in Judge’s Verdict",
+    )
     options.add_argument("--simulated", action="store_true", help="mark the report as simulated")
     return parser
 
@@ -290,6 +295,8 @@ def _check(options: Namespace) -> int:
             return _compare_alone(labels, comparison, options)
     if scale:
         return _check_scale(labels, scale, options, comparison)
+    if options.tiers:
+        raise BadTable("--tiers needs --level: for two labels, add --level nominal.")
     choices = choices_of(labels, pair=options.labels, tie=options.tie, positive=options.positive)
     data = dataset_of(
         labels,

@@ -18,6 +18,7 @@ from thirdperson.check.level_shift import LevelShift
 from thirdperson.check.right_labels import RightLabels
 from thirdperson.check.scales import ScaleFinding, ScaleVerdict
 from thirdperson.check.terminal import Terminal, aligned
+from thirdperson.check.tiers import JudgeTier
 from thirdperson.check.verdict import EXIT_CODES, escaped
 
 _MARKS = {Trust.TRUSTED: "✅", Trust.NOT_TRUSTED: "❌", Trust.INCONCLUSIVE: "❔"}
@@ -73,6 +74,19 @@ def _tables(finding: ScaleFinding) -> Iterator[Cells]:
         ],
     )
     yield from _right_labels(finding)
+    yield (
+        "Tiers by kappa with people",
+        (
+            "Judge",
+            "People",
+            "Kappa",
+            "People’s",
+            "Difference (95 % CI)",
+            "z",
+            "Tier",
+        ),
+        [(one.judge, *one.tier.cells()) for one in finding.verdicts if one.tier],
+    )
     yield (
         "Reference judges",
         ("Reference judge", "Agrees with a person", "Balanced"),
@@ -313,6 +327,7 @@ def _verdict_json(finding: ScaleFinding, one: ScaleVerdict) -> dict[str, Any]:
         "gain": _estimate(one.found.gain) | {"person": one.found.people_gain},
         "kappa": one.kappa,
         "minus_people": _shift_json(one.shift) if one.shift else None,
+        "tier": _tier_json(one.tier) if one.tier else None,
         "classes_against": finding.against,
         "classes": [
             {
@@ -338,6 +353,18 @@ def _shift_json(shift: LevelShift) -> dict[str, Any]:
         "p": shift.p,
         "items": shift.gap.n,
         "reason": shift.gap.reason or shift.gap.interval_reason,
+    }
+
+
+def _tier_json(tier: JudgeTier) -> dict[str, Any]:
+    return {
+        "people": tier.people,
+        "kappa": tier.kappa,
+        "people_kappa": tier.people_kappa,
+        "difference": _estimate(tier.difference),
+        "z": tier.z,
+        "tier": tier.tier or None,
+        "reason": tier.why,
     }
 
 

@@ -36,11 +36,13 @@ from analysis.stats import (
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
 from analysis.stats.core.multiplicity import left_by_holm
 from analysis.stats.core.results import IntArray, Trust
+from analysis.stats.core.shared_variance import ANNOTATORS_PER_ANSWER, FEWEST_ANNOTATORS
 from thirdperson.check.labels import LabelTable
 from thirdperson.check.level_shift import LevelShift, level_shifts
 from thirdperson.check.levels import LabelScale
 from thirdperson.check.right_labels import RightLabels, right_labels
 from thirdperson.check.scale_table import ScaleTable
+from thirdperson.check.tiers import JudgeTier, tiers
 
 FEWEST_SHARED = 10  # items of two raters for their kappa
 _METRICS: dict[str, Any] = {"nominal": "nominal", "ordinal": "ordinal", "score": "interval"}
@@ -68,6 +70,7 @@ class ScaleVerdict:
     labels_needed: int | None
     right: RightLabels | None
     shift: LevelShift | None
+    tier: JudgeTier | None
 
 
 @dataclass(frozen=True)
@@ -164,11 +167,13 @@ def _verdicts(table: ScaleTable, options: Namespace) -> list[ScaleVerdict]:
         lambda judge, alpha: _lost_at_most(tested(table.judges[judge], 1 - 2 * alpha)),
     )
     shifts = level_shifts(table, these_people=these_people)
+    tier_of = tiers(table, options)
     adjusted = holm([*ps.values()])
     verdicts = [
         replace(
             _verdict(table, judge, tests[judge], p, right.get(judge), holds_from.get(judge), among),
             shift=shifts.get(judge),
+            tier=tier_of.get(judge),
         )
         for judge, p, among in zip(ps, adjusted, left_by_holm(adjusted), strict=True)
     ]
@@ -252,6 +257,7 @@ def _verdict(
         else _more(test, why, table.votes.n, among, is_graded=table.scale.is_graded),
         right=right,
         shift=None,
+        tier=None,
     )
 
 
@@ -287,8 +293,12 @@ def _sentence(
             f"least {FEWEST_OF_A_LABEL} are needed."
         )
     if why == "clusters":
-        short = reason(test.raw.advantage.interval_reason or "too_few_of_a_label")
-        return f"{open_}: {short}."
+        why_none = test.raw.advantage.interval_reason or "too_few_of_a_label"
+        votes = table.votes
+        fewest = max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * votes.n / votes.n_items)
+        if why_none == "too_few_annotators" and (n := votes.n_annotators) < fewest:
+            return f"{open_}: {number_of(n, 'person')} {'is' if n == 1 else 'are'} too few."
+        return f"{open_}: {reason(why_none)}."
     if why == "one_label":
         share = percent(test.same_label)
         return f"{judge} gives the same label to {share} of the items, so it decides nothing."
@@ -456,6 +466,13 @@ def _caveats(
     ends = verdicts[0].found.advantage.interval
     if ends and ends.note:
         sentences.append(f"{ends.note[:1].upper()}{ends.note[1:]}: others may differ.")
+    if any(one.tier for one in verdicts):
+        sentences.append(
+            "Tiers: z is how far a judge’s mean Cohen’s kappa with people is from theirs with each "
+            "other, in standard deviations of people. “Human-like” is a z from −1 to 1, "
+            "“super-consistent” above, “below human” below, for these people. Pairs need 30 items "
+            "in common."
+        )
     if any(label.certainty is not None for label in labels.labels):
         sentences.append("Certainties are not used.")
     if these_people:

@@ -74,9 +74,9 @@ class RaterClaim:
 
 def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     """The entry of report.json: every kind with its level, and raters' tests."""
-    found = [*_sides(study), *_lengths(study), *_certainty(study), *_topics(study)]
+    rater_claims = [*_sides(study), *_lengths(study), *_certainty(study), *_topics(study)]
     adjusted = _elsewhere(study, earlier)
-    for claim in found:
+    for claim in rater_claims:
         adjusted.setdefault(claim.kind, []).append(_as_claimed(claim, earlier))
     tested = {
         kind: known
@@ -94,8 +94,8 @@ def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
         }
         for (kind, values), level in zip(tested.items(), levels, strict=True)
     ]
-    totals: Json = {key: sum(each[key] for each in kinds) for key in ("tested", "hold")}
-    members = [claim.as_json() for claim in found]
+    totals: Json = {key: sum(entry[key] for entry in kinds) for key in ("tested", "hold")}
+    members = [claim.as_json() for claim in rater_claims]
     return {"claims_tested": totals | {"kinds": kinds, "members": members}}
 
 
@@ -111,31 +111,31 @@ def _as_claimed(claim: RaterClaim, earlier: ReportJson) -> float | None:
 
 def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[float | None]]:
     """Adjusted p values of the kinds that other sections test."""
-    whole, found = study.whole_runs, dict[str, list[float | None]]()
+    whole, by_kind = study.whole_runs, dict[str, list[float | None]]()
     if groups := earlier.get("group_errors"):
         # Only claims about judges are made. A group's difference beyond people is only tested if
         # the difference itself holds.
-        found[GROUPS] = [
+        by_kind[GROUPS] = [
             claim_p(entry["difference"], "p_max")
             for place in whole
             for entry in groups["judges"][place]
         ]
     high = (earlier["comparison"][place]["certainty"]["high_sets"] for place in whole)
-    found[CERTAIN] = [claim_p(each["difference_general"], ci="ci_as_best") for each in high]
+    by_kind[CERTAIN] = [claim_p(entry["difference_general"], ci="ci_as_best") for entry in high]
     bias = earlier.get("bias", {})
-    found[PROBES] = [
-        claim_p(each)
-        for each in bias.get("probes", ())
-        if each["target"] and not each["mitigations"]
+    by_kind[PROBES] = [
+        claim_p(entry)
+        for entry in bias.get("probes", ())
+        if entry["target"] and not entry["mitigations"]
     ]
-    found[OWN] = [
-        claim_p(each["own" if each["own"]["n"] else "people"]["bias"])
-        for each in bias.get("own", ())
+    by_kind[OWN] = [
+        claim_p(entry["own" if entry["own"]["n"] else "people"]["bias"])
+        for entry in bias.get("own", ())
     ]
     for section in of_extras(on_in(earlier)):
         if section.has_claims:
-            found |= {kind: list(tests) for kind, tests in section.claims(earlier).items()}
-    return found
+            by_kind |= {kind: list(tests) for kind, tests in section.claims(earlier).items()}
+    return by_kind
 
 
 def _sides(study: ReportedStudy) -> list[RaterClaim]:
@@ -259,15 +259,15 @@ def _flipped(
             rows_of[-1].append(row)
     if not raters:
         return []
-    found = flipped_signs(sums, rng=study.rng())
+    test = flipped_signs(sums, rng=study.rng())
     out = []
     for (who, values, item), rows in zip(raters, rows_of, strict=True):
-        p = float(found.adjusted[rows].max())
+        p = float(test.adjusted[rows].max())
         gap = gaps[who](_sharing(study, who, values, item)) if who in gaps else None
         if gap is not None and gap.p is not None:
             p = max(p, gap.p)
         n = int((~np.isnan(values)).sum())
-        out.append(RaterClaim(kind, who, n, float(found.t[rows[0]]), p, gap=gap))
+        out.append(RaterClaim(kind, who, n, float(test.t[rows[0]]), p, gap=gap))
     return out
 
 
@@ -294,12 +294,12 @@ def _topics(study: ReportedStudy) -> list[RaterClaim]:
     codes = np.array([code_of.get(value, -1) for value in values], dtype=np.int64)
     unit = np.arange(len(items))
     for shared in (study.shared.persona, study.shared.question):
-        found, n = relabel(shared)
+        clusters, n = relabel(shared)
         of_unit = np.full(n, -1)
-        of_unit[found] = codes
+        of_unit[clusters] = codes
         # Clusters with one topic are permuted with all their items.
-        if n > len(names) and (of_unit[found] == codes).all():
-            unit = found
+        if n > len(names) and (of_unit[clusters] == codes).all():
+            unit = clusters
             break
     n = int(unit.max()) + 1
     of_unit = np.full(n, -1)
@@ -333,11 +333,11 @@ def _topics(study: ReportedStudy) -> list[RaterClaim]:
 
 def claims_table(report: ReportJson) -> Table:
     kinds = report.get("claims_tested", {"kinds": []})["kinds"]
-    kinds = [each | {"level": each["level"] or None} for each in kinds]
+    kinds = [kind | {"level": kind["level"] or None} for kind in kinds]
     return table_of_entries(
         "claims",
         "Claims tested, and claims that hold",
-        [(each["kind"], each) for each in kinds],
+        [(kind["kind"], kind) for kind in kinds],
         [
             ("Tested", "count", "tested"),
             ("Hold", "count", "hold"),

@@ -15,7 +15,7 @@ from analysis.report.quantities import (
     say,
     sentences,
 )
-from analysis.report.results import NOTHING, items
+from analysis.report.results import NOTHING, about, items
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import at, shown
 from analysis.report.tables import Table, TableColumn, compact
@@ -101,16 +101,16 @@ _OF_PLAN = "frozen_at answers_by_then judgments_by_then threshold margin bootstr
 
 def _stated_paths(report: ReportJson, sentences: Iterable[Sentence]) -> list[str]:
     """The distinct paths of the numbers in the sentences and the methods."""
-    found = [number["path"] for sentence in sentences for number in sentence.text.numbers]
+    paths = [number["path"] for sentence in sentences for number in sentence.text.numbers]
     for beginning in _STATED:
-        found += _below(at(report, beginning), beginning)
+        paths += _below(at(report, beginning), beginning)
     if report["registration"]["plan"]:
-        found += [f"registration.plan.{key}" for key in _OF_PLAN]
+        paths += [f"registration.plan.{key}" for key in _OF_PLAN]
     for index in range(len(report["registration"]["departures"])):
-        found += [f"registration.departures.{index}.{key}" for key in ("planned", "done")]
+        paths += [f"registration.departures.{index}.{key}" for key in ("planned", "done")]
     for index in range(len(report["judges"])):
-        found += [path for _, _, path in run_facts(report, index) if path]
-    return list(dict.fromkeys(found))
+        paths += [path for _, _, path in run_facts(report, index) if path]
+    return list(dict.fromkeys(paths))
 
 
 def _below(value: Any, path: str) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _shown_in(path: str, names: list[str], sources: Sequence[NumberSource]) -> t
 
 def prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Each prompt once, with the runs that used it; without words if they are gone."""
-    found: dict[str, dict[str, Any]] = {}
+    by_key: dict[str, dict[str, Any]] = {}
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         record = judge["record"]
         words = record.get("words", [])
@@ -187,8 +187,8 @@ def prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
             continue
         key = json.dumps([record["prompt_hash"], words])
         new = {"hash": record["prompt_hash"], "texts": words, "runs": []}
-        found.setdefault(key, new)["runs"].append(name)
-    return list(found.values())
+        by_key.setdefault(key, new)["runs"].append(name)
+    return list(by_key.values())
 
 
 def band_definitions(report: ReportJson) -> Table:
@@ -228,11 +228,10 @@ def _of_items(report: ReportJson) -> Text:
     unread = is_asked and study.get("unreviewed_translation")
     texts = study.get("item_languages")
     asked = say(
-        "{every} about {personas} and {questions}; task: {task}"
+        "{every}{about}; task: {task}"
         + ("; people were asked in: {language}{unread}{texts}." if is_asked else "{texts}."),
         every=every,
-        personas=Population("persona", n=inputs["personas"], path="inputs.personas"),
-        questions=Population("distinct question", n=inputs["questions"], path="inputs.questions"),
+        about=about(inputs, "personas", "questions"),
         task=Name(study["task"]),
         language=Name(study["language"] or "not stated"),
         unread=NOTHING

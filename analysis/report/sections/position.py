@@ -95,16 +95,16 @@ def single_order(
     what the answers share.
     """
     side, right = on_side(choice, shown_first), on_side(truth, shown_first)
-    found = position_bias_single_order(side, right)
-    out = pick(found, {"n": "n", "n_truth": "n_truth", "share_a": "share_first"})
+    bias = position_bias_single_order(side, right)
+    out = pick(bias, {"n": "n", "n_truth": "n_truth", "share_a": "share_first"})
     # Answers with a known right side, and how often that was A.
     known = np.flatnonzero((side >= 0) & (right >= 0))
     share = general_proportion(side[known] == 0, sharing.take(known))
     put_estimate(out, "share_a_scored", share)
-    out |= pick(found, {"truth_share_a": "truth_share_first"})
-    out |= pick(found, "p", found.p_reason or found.reason)
-    out["right_when_a"] = _share(found.correct_when_first, found.n_when_first)
-    out["right_when_b"] = _share(found.correct_when_second, found.n_when_second)
+    out |= pick(bias, {"truth_share_a": "truth_share_first"})
+    out |= pick(bias, "p", bias.p_reason or bias.reason)
+    out["right_when_a"] = _share(bias.correct_when_first, bias.n_when_first)
+    out["right_when_b"] = _share(bias.correct_when_second, bias.n_when_second)
     return out
 
 
@@ -116,10 +116,10 @@ def both_orders(choice: Ints, shown_first: Ints, item: Ints, n_items: int) -> Js
     for order in (0, 1):
         rows = shown_first == order
         first_chosen[order, item[rows]] = np.where(side[rows] < 0, MISSING, 1 - side[rows])
-    found = position_bias(first_chosen[0], first_chosen[1])
-    out = pick(found, "n consistent")
-    out |= pick(found, {"first_both_times": "primacy", "second_both_times": "recency"})
-    return out | pick(found, "consistency index") | pick(found, "p", found.p_reason or found.reason)
+    bias = position_bias(first_chosen[0], first_chosen[1])
+    out = pick(bias, "n consistent")
+    out |= pick(bias, {"first_both_times": "primacy", "second_both_times": "recency"})
+    return out | pick(bias, "consistency index") | pick(bias, "p", bias.p_reason or bias.reason)
 
 
 def _share(correct: int, n: int) -> Json:
@@ -142,18 +142,18 @@ def _position(study: ReportedStudy, run: RunData) -> Json:
 def position(report: ReportJson) -> Table:
     people = report["human"]["position"]
     entries = [(name, judge["position"]) for name, judge in named_entries(report, "judges")]
-    tests = {each["who"]: each for _, each in members(report, SIDES)}
+    tests = {test["who"]: test for _, test in members(report, SIDES)}
     # Runs that saw less of the persona are not tested.
     nothing = {"value": None, "ci": None, "p_max": None}
     people = people | {"test": tests.get(SINGLE, nothing)}
     entries = [
-        (name, found | {"test": tests.get(f"judges.{place}", nothing)})
-        for place, (name, found) in enumerate(entries)
+        (name, entry | {"test": tests.get(f"judges.{place}", nothing)})
+        for place, (name, entry) in enumerate(entries)
     ]
     return table_of_entries(
         "position",
         "Does the side decide?",
-        [(who, found) for who, found in [("People", people), *entries] if found["n"]],
+        [(who, entry) for who, entry in [("People", people), *entries] if entry["n"]],
         [
             ("Answers", "count", "n"),
             ("Share A", "percent", "share_a"),
@@ -407,12 +407,12 @@ def verbosity(study: ReportedStudy, verdicts: Verdicts) -> Json:
         for choice in (verdicts.answer, data.truth)
     )
     columns = (lengths[:, 0], lengths[:, 1], answer, truth)
-    found = verbosity_bias(*columns)
+    bias = verbosity_bias(*columns)
     items = np.arange(len(data.items))
     clusters = study.shared.of_items(items, by_people=verdicts is study.people)
-    out: Json = {"n": found.n, "equal": found.n_equal}
-    out |= pick(found, "longer_chosen longer_true", found.difference.reason)
-    out["difference"] = estimate(found.difference)
+    out: Json = {"n": bias.n, "equal": bias.n_equal}
+    out |= pick(bias, "longer_chosen longer_true", bias.difference.reason)
+    out["difference"] = estimate(bias.difference)
     known = (answer >= 0) & (truth >= 0)
     for key, is_longer in (("right_when_longer", 1), ("right_when_shorter", -1)):
         # 1 where the longer response is right, -1 where the shorter one is.
@@ -428,7 +428,7 @@ def verbosity_table(report: ReportJson) -> Table:
     return table_of_entries(
         "verbosity",
         "Is the longer response chosen more often than it is right?",
-        [(who, found) for who, found in sides if found["n"]],
+        [(who, entry) for who, entry in sides if entry["n"]],
         [
             ("Items", "count", "n"),
             ("is chosen", "percent", "longer_chosen", "The longer response"),
@@ -538,14 +538,14 @@ def _noise(study: ReportedStudy, run: RunData) -> Json:
     if run.samples < 2:
         return undefined("one_sample", "same_choice", "flipped", *keys)
     readings, truth = repeated_readings(study.data, run), study.truth_for(run)
-    found = run_noise(readings, truth, n_draws=study.draws, rng=study.rng())
-    out: Json = {"runs": found.n_runs, "items": found.n_items}
-    put_estimate(out, "same_choice", found.same_choice)
-    put_estimate(out, "flipped", found.flipped)
-    few = found.accuracy_reason or found.reason
+    chance = run_noise(readings, truth, n_draws=study.draws, rng=study.rng())
+    out: Json = {"runs": chance.n_runs, "items": chance.n_items}
+    put_estimate(out, "same_choice", chance.same_choice)
+    put_estimate(out, "flipped", chance.flipped)
+    few = chance.accuracy_reason or chance.reason
     for key in keys:
-        reason = found.reason if key == "certainty_sd" else few
-        put(out, key, number(getattr(found, key)), reason or "too_few_items")
+        reason = chance.reason if key == "certainty_sd" else few
+        put(out, key, number(getattr(chance, key)), reason or "too_few_items")
     return out
 
 

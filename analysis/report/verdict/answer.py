@@ -125,56 +125,56 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
     judges, tests = report["judges"], replacement_tests(report)
     if not tests:
         return None
-    found, index = closest_to_people(tests)
-    state, why = _decided(found, len(tests))
+    test, index = closest_to_people(tests)
+    state, why = _decided(test, len(tests))
     if state == "replaceable" and copied(report, judges[index]["run"]):
         state, why = "cannot_tell", "copied"
-    ends = _ends(found, len(tests)) if found["ci"] is not None and why != "rare_label" else None
+    ends = _ends(test, len(tests)) if test["ci"] is not None and why != "rare_label" else None
     return ReplacementVerdict(
         name=run_name(judges[index], [judges[place] for _, place in tests]),
         index=index,
         state=state,
         why=why,
-        found=found,
+        found=test,
         family=len(tests),
-        of=items(report, "that it and two or more people decided", found["n"]),
+        of=items(report, "that it and two or more people decided", test["n"]),
         holds_from=ends[0] if ends and not why else None,
         holds_below=ends[1] if ends else None,
     )
 
 
-def _scales(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [found[scale] for scale in SCALES]
+def _scales(test: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [test[scale] for scale in SCALES]
 
 
-def _decided(found: Mapping[str, Any], family: int) -> tuple[ReplacementState, str]:
-    if found.get("rarest", FEWEST_OF_A_LABEL) < FEWEST_OF_A_LABEL:
-        return "cannot_tell", "one_label" if one_label(found) else "rare_label"
-    why = "one_label" if one_label(found) else ""
-    if found["ci"] is None:
+def _decided(test: Mapping[str, Any], family: int) -> tuple[ReplacementState, str]:
+    if test.get("rarest", FEWEST_OF_A_LABEL) < FEWEST_OF_A_LABEL:
+        return "cannot_tell", "one_label" if one_label(test) else "rare_label"
+    why = "one_label" if one_label(test) else ""
+    if test["ci"] is None:
         return "cannot_tell", why or "clusters"
-    scales = _scales(found)
-    if any(scale["ci"][0] > found["epsilon"] for scale in scales):
+    scales = _scales(test)
+    if any(scale["ci"][0] > test["epsilon"] for scale in scales):
         return "not_replaceable", why
     if why or max(scale["p"] for scale in scales) * family > LEVEL:
         return "cannot_tell", why
-    low = found["gain"]["low"] if "gain" in found else None
+    low = test["gain"]["low"] if "gain" in test else None
     if low is not None and low <= 0:
         return "cannot_tell", "order"
     return "replaceable", ""
 
 
-def _ends(found: Mapping[str, Any], family: int) -> tuple[float, float]:
+def _ends(test: Mapping[str, Any], family: int) -> tuple[float, float]:
     """The epsilon from which the test passes, and below which the judge is ruled out."""
     highs = []
-    for scale in _scales(found):
+    for scale in _scales(test):
         high = scale["ci"][1]
         if "df" in scale and scale.get("ci_made", {}).get("method") == "general t":
             # The middle of the interval, which is unbiased for balanced agreement.
             middle = sum(scale["ci"]) / 2
             high = middle + t_quantile(scale["df"], 1 - LEVEL / family) * scale["se"]
         highs.append(high)
-    return max(highs), max(scale["ci"][0] for scale in _scales(found))
+    return max(highs), max(scale["ci"][0] for scale in _scales(test))
 
 
 YES, NO, UNKNOWN, USELESS = "Yes", "No", "Not yet known", "Not useful"
@@ -229,8 +229,8 @@ def _answer(report: ReportJson) -> tuple[str, Text]:
             low, form = may_guess(guessing), "{low}. {finding}."
             return word, say(form, low=low, finding=capitalised(finding))
         return word, say("{finding}.", finding=finding)
-    if found := replacement_of(report):
-        return REPLACES.get(found.state, UNKNOWN), _replaced(report, found)
+    if verdict := replacement_of(report):
+        return REPLACES.get(verdict.state, UNKNOWN), _replaced(report, verdict)
     return UNKNOWN if report["judges"] else "", _not_compared(report, state)
 
 
@@ -250,7 +250,7 @@ class JudgeStanding:
 
 def standings_of(report: Mapping[str, Any]) -> list[JudgeStanding]:
     """The answer about each judge that is compared; its test allows for the number of judges."""
-    judges, found = report["judges"], []
+    judges, standings = report["judges"], []
     if report["headline"]["state"] == "no_truth":
         tests = replacement_tests(report)
         for test, index in tests:
@@ -259,15 +259,17 @@ def standings_of(report: Mapping[str, Any]) -> list[JudgeStanding]:
                 word = UNKNOWN
             ends = test["ci"] and [-end for end in reversed(test["ci"])]
             value = -test["advantage_of_people"]
-            found.append(JudgeStanding(run_name(judges[index], judges), word, value, ends))
+            standings.append(JudgeStanding(run_name(judges[index], judges), word, value, ends))
     elif "run" in report["headline"]:
         for judge, entry in zip(judges, report["comparison"], strict=True):
             difference = entry["difference_general"]
             headline = {"run": judge["run"], "state": standing(difference)}
             word = answer_of({**report, "headline": report["headline"] | headline}).word
             ends = difference.get("ci_as_best") or difference["ci"]
-            found.append(JudgeStanding(run_name(judge, judges), word, difference["value"], ends))
-    return found
+            standings.append(
+                JudgeStanding(run_name(judge, judges), word, difference["value"], ends)
+            )
+    return standings
 
 
 def _compared(report: ReportJson, state: str) -> Text:
@@ -294,32 +296,32 @@ def may_guess(low: Sequence[Name | Words]) -> Text:
     return not_shown(low, Words("better than guessing"))
 
 
-def _replaced(report: ReportJson, found: ReplacementVerdict) -> Text:
+def _replaced(report: ReportJson, verdict: ReplacementVerdict) -> Text:
     """Whether the judge could replace an annotator, or what keeps it open."""
-    name = Name(found.name)
-    if found.why == "one_label":
+    name = Name(verdict.name)
+    if verdict.why == "one_label":
         result = not_settled(clause("it could replace an annotator"))
-        if found.state == "not_replaceable":
+        if verdict.state == "not_replaceable":
             result = clause("it could not replace an annotator")
         return say(
             "{same}, and {result}: {lost}.",
-            same=_same_label(report, found.name, found.found),
+            same=_same_label(report, verdict.name, verdict.found),
             result=result,
-            lost=_lost(found),
+            lost=_lost(verdict),
         )
     could = clause("{name} could replace an annotator", name=name)
-    if found.state == "replaceable":
+    if verdict.state == "replaceable":
         form = "{could}, although the right answers are unknown: {lost}."
-        return say(form, could=could, lost=_lost(found))
-    if found.state == "not_replaceable":
+        return say(form, could=could, lost=_lost(verdict))
+    if verdict.state == "not_replaceable":
         form = "{name} could not replace an annotator: {lost}."
-        return say(form, name=name, lost=_lost(found))
-    return say("{open}: {why}.", open=not_settled(could), why=_why_open(report, found))
+        return say(form, name=name, lost=_lost(verdict))
+    return say("{open}: {why}.", open=not_settled(could), why=_why_open(report, verdict))
 
 
-def _why_open(report: ReportJson, found: ReplacementVerdict) -> Text:
-    test = found.found
-    match found.why:
+def _why_open(report: ReportJson, verdict: ReplacementVerdict) -> Text:
+    test = verdict.found
+    match verdict.why:
         case "rare_label":
             return clause(
                 "the rarer label is too rare ({answers}; at least {fewest} are needed)",
@@ -341,25 +343,27 @@ def _why_open(report: ReportJson, found: ReplacementVerdict) -> Text:
             return clause(
                 "its agreement with people is not shown to exceed that of its own labels in random "
                 "order (gain {x} points on {x.of}, {x.interval})",
-                x=Quantity("points", found.of, test["gain"]["value"], interval=gain),
+                x=Quantity("points", verdict.of, test["gain"]["value"], interval=gain),
             )
-    return _lost(found)
+    return _lost(verdict)
 
 
-def _lost(found: ReplacementVerdict) -> Text:
+def _lost(verdict: ReplacementVerdict) -> Text:
     """The judge's agreement minus a person's, on the scale where the judge is worse."""
-    gap = found.gap
-    size = Quantity("size", found.of, gap.value)
+    gap = verdict.gap
+    size = Quantity("size", verdict.of, gap.value)
     than = clause("{size} points {more} than a person’s on {size.of}", size=size, more=_higher(gap))
     if str(size) == "0.0":
         than = clause("equal to a person’s on {size.of}", size=size)
-    alike = ", with all labels weighted equally," if found.found.get("scale") == "balanced" else ""
+    alike = (
+        ", with all labels weighted equally," if verdict.found.get("scale") == "balanced" else ""
+    )
     return clause(
         "its agreement with the other people{alike} is {than} ({ends}ε allows {epsilon} lower)",
         alike=Words(alike),
         than=than,
         ends=clause("{gap.interval}; ", gap=gap) if gap.interval.ends else Words(""),
-        epsilon=Quantity("margin", None, found.epsilon),
+        epsilon=Quantity("margin", None, verdict.epsilon),
     )
 
 
@@ -380,17 +384,17 @@ def _few(test: ReportJson, kind: str) -> Text:
     return clause("{of}", of=clusters_of(test, kind))
 
 
-def counted_people(found: ReportJson) -> Text:
+def counted_people(result: ReportJson) -> Text:
     """The number of people, with their effective number if some gave many more answers."""
-    of = clusters_of(found, "people")
-    if who := effective_people(found):
+    of = clusters_of(result, "people")
+    if who := effective_people(result):
         return clause("{of} ({who})", of=of, who=who)
     return clause("{of}", of=of)
 
 
-def effective_people(found: ReportJson) -> Text | None:
+def effective_people(result: ReportJson) -> Text | None:
     """How many people some count as who gave many more answers, if that is far fewer."""
-    of, effective = clusters_of(found, "people"), found.get("people_effective")
+    of, effective = clusters_of(result, "people"), result.get("people_effective")
     if effective is None or effective >= FULL_SHARE * of.n:
         return None
     x = Quantity("number", of, effective)

@@ -70,7 +70,7 @@ def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
     if replaced := replacement_of(report):
         return _agreement_chart(replaced)
     judges = report["judges"]
-    found: list[NamedDifference] = []
+    differences: list[NamedDifference] = []
     where = "on items that both decided"
     for index in competitors(judges):
         difference = report["comparison"][index]["difference_general"]
@@ -78,15 +78,15 @@ def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
         if difference["value"] is not None:
             if "asked_of_all" in difference:
                 where = "on items that each of them was asked"
-            found.append((judge_name(report, index), difference["value"], tuple(ends or ())))
-    if not found:
+            differences.append((judge_name(report, index), difference["value"], tuple(ends or ())))
+    if not differences:
         return None
-    found.sort(key=lambda one: -one[1])
+    differences.sort(key=lambda one: -one[1])
     margin = float(report["parameters"]["margin"])
     return _drawn(
-        found[:SHOWN_JUDGES],
+        differences[:SHOWN_JUDGES],
         margin=(-margin, margin),
-        left_out=len(found[SHOWN_JUDGES:]),
+        left_out=len(differences[SHOWN_JUDGES:]),
         title="Right more or less often than people",
         sides=("less often", "more often"),
         caption=unbroken(
@@ -103,24 +103,24 @@ def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
 
 def _agreement_chart(replaced: ReplacementVerdict) -> VerdictChart | None:
     """How much more often the judge agrees with a person than another person does."""
-    found: list[NamedDifference] = []
+    differences: list[NamedDifference] = []
     for scale, words in (("raw", "agreement"), ("balanced", "balanced agreement")):
         one = replaced.found.get(scale) or {}
         if (value := one.get("advantage_of_people")) is not None:
             low, high = one.get("ci") or (None, None)
             ends = () if low is None or high is None else (-high, -low)
-            found.append((f"{replaced.name}, {words}", -value, ends))
-    return agreement_chart(found, replaced.epsilon)
+            differences.append((f"{replaced.name}, {words}", -value, ends))
+    return agreement_chart(differences, replaced.epsilon)
 
 
-def agreement_chart(found: Sequence[NamedDifference], epsilon: float) -> VerdictChart | None:
+def agreement_chart(differences: Sequence[NamedDifference], epsilon: float) -> VerdictChart | None:
     """How much more often judges agree with a person than others do; None without a difference."""
-    if not found:
+    if not differences:
         return None
     return _drawn(
-        found[:SHOWN_JUDGES],
+        differences[:SHOWN_JUDGES],
         margin=(-epsilon, 0.0),
-        left_out=len(found[SHOWN_JUDGES:]),
+        left_out=len(differences[SHOWN_JUDGES:]),
         title="Agrees more or less often than another person",
         sides=("less often", "more often"),
         caption=unbroken(
@@ -135,7 +135,7 @@ def agreement_chart(found: Sequence[NamedDifference], epsilon: float) -> Verdict
 
 
 def _drawn(
-    found: Sequence[NamedDifference],
+    differences: Sequence[NamedDifference],
     *,
     margin: tuple[float, float],
     left_out: int,
@@ -143,7 +143,7 @@ def _drawn(
     sides: tuple[str, str],
     caption: str,
 ) -> VerdictChart:
-    largest = max(abs(end) for _, value, ends in found for end in (value, *ends, *margin))
+    largest = max(abs(end) for _, value, ends in differences for end in (value, *ends, *margin))
     step = next((step for step in (0.05, 0.1, 0.2, 0.25, 0.5) if largest <= 4 * step), 1)
     reach = step * math.ceil(largest / step - 1e-9)
 
@@ -158,7 +158,7 @@ def _drawn(
             place(value),
             (place(ends[0]), place(ends[1])) if ends else None,
         )
-        for number, (name, value, ends) in enumerate(found)
+        for number, (name, value, ends) in enumerate(differences)
     ]
     n = round(2 * reach / step)
     ticks = [-reach + step * number for number in range(n + 1)]

@@ -21,7 +21,7 @@ from analysis.report.quantities import (
 )
 from analysis.report.rater_tests import RaterTest, rater_tests
 from analysis.report.report_json import ReportJson
-from analysis.report.results import NOTHING, AgainstPeople, Finding
+from analysis.report.results import NOTHING, AgainstPeople, Finding, scope_of
 from analysis.report.sections.certainty.section import WhereCertain
 from analysis.report.sections.groups.section import group_tests, topic_tests
 from analysis.report.sections.position import is_even
@@ -121,8 +121,7 @@ def _scope(report: ReportJson) -> Words:
         about = report["comparison"][headline_run(report)]["difference_general"]
     if about["ci"] is None:
         return NOTHING
-    kinds = [kind for kind in ("people", "personas", "questions") if kind not in about["one"]]
-    only = [kind.removesuffix("s") for kind in about["one"]]
+    kinds, only = scope_of(report, about)
     fixed = f" and its only {listed(only)}" if only else ""
     return Words(f" It is for {listed(['items', *kinds])} like those of this study{fixed}.")
 

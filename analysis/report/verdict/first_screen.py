@@ -31,9 +31,11 @@ from analysis.report.report_json import ReportJson
 from analysis.report.results import (
     NOTHING,
     clusters_of,
+    decided_by_both,
     decided_by_judge,
     is_lopsided,
     items,
+    scope_of,
     uneven,
 )
 from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
@@ -57,7 +59,7 @@ from analysis.report.verdict.answer import (
     replacement_of,
 )
 from analysis.report.verdict.chart import VerdictChart, chart_of
-from analysis.report.words import listed, run_name
+from analysis.report.words import listed, people_words, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import (
@@ -138,12 +140,21 @@ def tie_notes(report: ReportJson) -> Iterator[Text]:
 
 def order_notes(report: ReportJson) -> Iterator[Text]:
     """What changed with the order of the responses, for the judge that the answer is about."""
-    found = replacement_of(report)
-    if found is not None:
-        yield from order_words(found.name, report["judges"][found.index])
+    replaced = replacement_of(report)
+    if replaced is not None:
+        yield from order_words(replaced.name, report["judges"][replaced.index])
     elif "run" in report["headline"]:
         index = headline_run(report)
         yield from order_words(judge_name(report, index), report["judges"][index])
+    else:
+        for judge in _changing_with_order(report):
+            yield from order_words(run_name(judge, report["judges"]), judge)
+
+
+def _changing_with_order(report: ReportJson) -> list[ReportJson]:
+    """The judges that changed every choice with the order, so that none of their answers counts."""
+    orders = [(judge, judge["position"]["both_orders"]) for judge in report["judges"]]
+    return [judge for judge, both in orders if both["n"] and not both["consistent"]]
 
 
 SHOWN_CAVEATS = 3
@@ -207,11 +218,15 @@ def _agreement_only(report: ReportJson) -> Text | None:
 
 
 def _few(report: ReportJson) -> Text | None:
-    found = rests_on(report)
-    for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
-        if not found["clusters"].get(kind) or is_lopsided(found, kind):
+    basis = rests_on(report)
+    named = report["inputs"]
+    for kind in (*basis.get("too_few", ()), *basis.get("one", ()), *basis.get("few", ())):
+        if not basis["clusters"].get(kind) or is_lopsided(basis, kind):
             return None
-        of, who = clusters_of(found, kind, report=report), effective_people(found)
+        if not named.get(kind, 1):
+            # A table without questions says nothing about how many there are.
+            continue
+        of, who = clusters_of(basis, kind, report=report), effective_people(basis)
         few = clause("{of} ({who})", of=of, who=who) if kind == "people" and who else of
         return say("Only {few}: others may differ.", few=few)
     return None
@@ -219,11 +234,11 @@ def _few(report: ReportJson) -> Text | None:
 
 def _unequal(report: ReportJson) -> Text | None:
     """The effective number of people if some gave many more answers."""
-    found = rests_on(report)
-    if not found.get("clusters", {}).get("people") or "people" in found["too_few"]:
+    basis = rests_on(report)
+    if not basis.get("clusters", {}).get("people") or "people" in basis["too_few"]:
         return None
-    is_unequal = effective_people(found) is not None
-    return say("{people}.", people=counted_people(found)) if is_unequal else None
+    is_unequal = effective_people(basis) is not None
+    return say("{people}.", people=counted_people(basis)) if is_unequal else None
 
 
 def rests_on(report: ReportJson) -> ReportJson:
@@ -233,16 +248,16 @@ def rests_on(report: ReportJson) -> ReportJson:
     run = report["headline"].get("run")
     for entry in report["comparison"]:
         if entry["run"] == run:
-            found: ReportJson = entry["difference_general"]
-            return found
+            difference: ReportJson = entry["difference_general"]
+            return difference
     return {}
 
 
 def _of_chapters(report: ReportJson) -> Text | None:
     """The caveat of an extra's chapter."""
     failed = report.get("failed_parts", ())
-    shown = (chapter for chapter in CHAPTERS.where(on_in(report)) if chapter.name not in failed)
-    words = next(filter(None, (chapter.caveat(report) for chapter in shown)), "")
+    chapters = (chapter for chapter in CHAPTERS.where(on_in(report)) if chapter.name not in failed)
+    words = next(filter(None, (chapter.caveat(report) for chapter in chapters)), "")
     return bare(words) if words else None
 
 
@@ -300,6 +315,21 @@ def _perfect(report: ReportJson) -> Text | None:
     return None
 
 
+def _less_of_persona(report: ReportJson) -> Text | None:
+    """The judge of the answer, if it saw less of the persona than people did."""
+    replaced = replacement_of(report)
+    if replaced is None and not _has_run(report):
+        return None
+    judge = report["judges"][replaced.index if replaced else headline_run(report)]
+    if judge["features"] == "all":
+        return None
+    form = "{name} saw only {features} of the persona."
+    if judge["features"] == "none":
+        form = "{name} did not see the persona."
+    features = Words(listed(judge["features"].split(",")))
+    return say(form, name=Name(judge["judge"]), features=features)
+
+
 def _unknown_truth(report: ReportJson) -> Text | None:
     unknown = items(report, "", report["inputs"]["truth"]["unknown"])
     if unknown.is_whole or not unknown.n:
@@ -316,7 +346,9 @@ def _averages(report: ReportJson) -> Text:
     return say("These are averages. Do not use them for decisions about individuals.")
 
 
-def _stereotypes(report: ReportJson) -> Text:
+def _stereotypes(report: ReportJson) -> Text | None:
+    if not report["inputs"]["personas"]:
+        return None
     return say("Answers from profiles may be stereotypes.")
 
 
@@ -329,6 +361,7 @@ CAVEATS: tuple[Caveat, ...] = (
     _refusing,
     _identical,
     _perfect,
+    _less_of_persona,
     _of_chapters,
     _chosen_late,
     _unequal,
@@ -345,8 +378,8 @@ def caveats_of(report: ReportJson) -> list[str]:
     """At most three, and one more if there are cautions, which come first."""
     usual = [sentence for caveat in CAVEATS if (sentence := caveat(report))]
     cautions = _cautions(report)[:SHOWN_CAVEATS]
-    shown = [*cautions, *usual][: SHOWN_CAVEATS + bool(cautions)]
-    return [str(text) for text in shown]
+    texts = [*cautions, *usual][: SHOWN_CAVEATS + bool(cautions)]
+    return [str(text) for text in texts]
 
 
 # Above this multiple of the present size, more data are not realistic advice.
@@ -376,6 +409,10 @@ def _settling(report: ReportJson) -> Text:
             return say("Ask people about the same items.")
         case "judges_only":
             return say("More people per item, so that a majority decides.")
+        case "people_only" if _changing_with_order(report):
+            return say("A judge that keeps its choice when the responses change places.")
+        case "people_only" if report["judges"]:
+            return say("A judge with answers that count.")
         case "people_only":
             return say("A judge run on the same items.")
     difference = report["comparison"][headline_run(report)]["difference_general"]
@@ -384,8 +421,7 @@ def _settling(report: ReportJson) -> Text:
     if state in SETTLED:
         if "people" in difference["one"]:
             return _enough(report, "for these people and items like these", "Other people need")
-        only = [kind.removesuffix("s") for kind in difference["one"]]
-        kinds = [kind for kind in ("people", "personas", "questions") if kind[:-1] not in only]
+        kinds, only = scope_of(report, difference)
         its_own = f", and for the only {listed(only)}" if only else ""
         return _enough(
             report, f"for {listed(['items', *kinds])} like these{its_own}", "Others need"
@@ -411,11 +447,26 @@ def _nothing_to_compare(report: ReportJson) -> Text | None:
             "Ask without ties, or about responses that differ more: no majority chose a response."
         )
     chance = 1 / (3 if report["study"]["allow_tie"] else 2)
-    sides = (report["human"]["majority"], report["judges"][headline_run(report)])
-    if all(side["n"] >= MIN_COMPARED and _is_below(side, chance) for side in sides):
+    index = headline_run(report)
+    sides = {
+        people_words(report): report["human"]["majority"],
+        judge_name(report, index): report["judges"][index],
+    }
+    below = [
+        name
+        for name, side in sides.items()
+        if side["n"] >= MIN_COMPARED and _is_below(side, chance)
+    ]
+    if len(below) == len(sides):
         return say(
             "Check the known answers first: people and judge are right less often than by chance, "
             "as if responses were exchanged."
+        )
+    if below:
+        return say(
+            "Check the answers of {who} first: they are right less often than by chance, as if "
+            "responses were exchanged.",
+            who=Name(below[0]),
         )
     return None
 
@@ -478,16 +529,17 @@ def _enough(report: ReportJson, scope: str, others: str) -> Text:
     )
 
 
-def few_kinds(report: ReportJson, found: ReportJson) -> Text:
+def few_kinds(report: ReportJson, basis: ReportJson) -> Text:
     """The kinds of clusters to increase."""
-    cause = uneven(found)
-    few = [kind for kind in found.get("too_few", ()) if kind != "people" or not cause]
-    lopsided = [kind for kind in few if is_lopsided(found, kind)]
+    cause = uneven(basis)
+    few = [kind for kind in basis.get("too_few", ()) if kind != "people" or not cause]
+    lopsided = [kind for kind in few if is_lopsided(basis, kind)]
     few = [kind for kind in few if kind not in lopsided]
-    more = joined([_so_far(report, found, kind) for kind in few])
+    more = joined([_so_far(report, basis, kind) for kind in few])
     if lopsided and not cause:
         return say(
-            "Items spread more evenly over {kinds}{more}: at present a few have most of them.",
+            "Items spread more evenly over {kinds}{more}: at present one or a few have most of "
+            "them.",
             kinds=Words(listed(lopsided)),
             more=clause(", and more {more}", more=more) if few else NOTHING,
         )
@@ -503,8 +555,8 @@ def few_kinds(report: ReportJson, found: ReportJson) -> Text:
     return say("More {more}: with so few, nothing can be said about others like them.", more=more)
 
 
-def _so_far(report: ReportJson, found: ReportJson, kind: str) -> Text:
-    of, who = clusters_of(found, kind, report=report), effective_people(found)
+def _so_far(report: ReportJson, basis: ReportJson, kind: str) -> Text:
+    of, who = clusters_of(basis, kind, report=report), effective_people(basis)
     form = "{kind} ({of.size} so far{also})"
     if not of.is_whole:
         form = "{kind} ({of.size} of {of.among} so far, behind the comparison{also})"
@@ -514,18 +566,22 @@ def _so_far(report: ReportJson, found: ReportJson, kind: str) -> Text:
 
 def sensitivity_of(report: ReportJson) -> str:
     """The epsilons for which the answer without right labels holds; empty if irrelevant."""
-    found = replacement_of(report)
-    if found is None or found.why in {"rare_label", "clusters"} or found.holds_below is None:
+    replaced = replacement_of(report)
+    if (
+        replaced is None
+        or replaced.why in {"rare_label", "clusters"}
+        or replaced.holds_below is None
+    ):
         return ""
-    no = Quantity("size", found.of, found.holds_below)
-    if found.state == "not_replaceable":
+    no = Quantity("size", replaced.of, replaced.holds_below)
+    if replaced.state == "not_replaceable":
         return str(say("The answer is the same for every ε below {no} points.", no=no))
-    if found.why or found.holds_from is None:
+    if replaced.why or replaced.holds_from is None:
         return ""
     # Rounded up, so that the printed epsilon is enough.
-    enough = math.ceil(max(found.holds_from, 0.0) * 1000 - 1e-6) / 1000
-    yes = Quantity("size", found.of, enough)
-    if found.state == "replaceable":
+    enough = math.ceil(max(replaced.holds_from, 0.0) * 1000 - 1e-6) / 1000
+    yes = Quantity("size", replaced.of, enough)
+    if replaced.state == "replaceable":
         return str(say("The answer is the same for every ε of {yes} points or more.", yes=yes))
     form = "With an ε of {yes} points or more the answer would be “could”"
     if no.value > 0:
@@ -534,26 +590,26 @@ def sensitivity_of(report: ReportJson) -> str:
 
 
 def _without_truth(report: ReportJson) -> Text:
-    found = replacement_of(report)
-    if found is None:
+    replaced = replacement_of(report)
+    if replaced is None:
         return say("Items with a known right answer: what the person themselves said.")
-    match found.why:
+    match replaced.why:
         case "one_label":
             return say("A judge that gives more than one label.")
         case "rare_label":
             return say("More items with the rarer label, or people who choose it.")
         case "clusters":
-            return few_kinds(report, found.found)
+            return few_kinds(report, replaced.found)
         case "copied":
-            return _asked_again(found.name)
+            return _asked_again(replaced.name)
         case "order":
             return say("More items, or a judge that follows what people see in them.")
-    if found.state != "cannot_tell":
+    if replaced.state != "cannot_tell":
         return say(
-            "No more data are needed on agreement. To see whether they are right, ask about items "
-            "with a known right answer."
+            "No more data are needed on agreement. To see whether people and judge are right, ask "
+            "about items with a known right answer."
         )
-    factor = found.times_more()
+    factor = replaced.times_more()
     if factor > MOST:
         return say(
             "More than {most} times as many items and people, or items with a known right answer.",
@@ -679,7 +735,7 @@ def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
             more=Words("more" if difference["value"] > 0 else "less"),
         )
     if factor > MOST:
-        of = items(report, "that both decided", difference["n"])
+        of = decided_by_both(report, headline_run(report))
         size: Text | Words = Words("")
         if factor < math.inf:
             total = _planned(rounded(report["inputs"]["items"] * factor))
@@ -694,10 +750,12 @@ def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
             gap=Quantity("size", of, difference["value"]),
             margin=margin,
         )
+    new = [kind for kind in scope_of(report, difference)[0] if kind != "people"]
     return say(
-        "About {more}, with new personas and questions. If the difference seen here is the true "
-        "one, four of five such studies show {shows}.",
+        "About {more}{new}. If the difference seen here is the true one, four of five such studies "
+        "show {shows}.",
         more=_more(report, factor),
+        new=Words(f", with new {listed(new)}" if new else ""),
         shows=shows,
     )
 
@@ -740,33 +798,33 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
 
 
 def _until_replaceable(report: Mapping[str, Any]) -> int | None:
-    found = replacement_of(report)
-    if found is None:
+    replaced = replacement_of(report)
+    if replaced is None:
         # Without second labels, people's agreement is unknown.
         return MIN_COMPARED if report["human"]["answers"] and report["judges"] else None
-    if found.state != "cannot_tell":
+    if replaced.state != "cannot_tell":
         return 0
-    labels, rarest = report["human"]["answers"], found.found.get("rarest")
-    if found.why == "rare_label":
+    labels, rarest = report["human"]["answers"], replaced.found.get("rarest")
+    if replaced.why == "rare_label":
         return _more_labels(labels, FEWEST_OF_A_LABEL / rarest) if rarest else None
-    if found.why == "clusters":
-        return _until_enough(report, found.found)
-    if found.why:
+    if replaced.why == "clusters":
+        return _until_enough(report, replaced.found)
+    if replaced.why:
         return None
-    return _more_labels(report["human"]["answers"], found.times_more())
+    return _more_labels(report["human"]["answers"], replaced.times_more())
 
 
-def _until_enough(report: Mapping[str, Any], found: Mapping[str, Any]) -> int | None:
+def _until_enough(report: Mapping[str, Any], basis: Mapping[str, Any]) -> int | None:
     """Labels until there are enough people, personas and questions, with equal loads."""
-    if not found.get("too_few"):
+    if not basis.get("too_few"):
         return None
     labels = report["human"]["answers"]
     per_item = labels / report["inputs"]["items"]
     wanted = {"people": max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * per_item)}
-    present = dict(found["clusters"])
-    if effective := found.get("people_effective"):
+    present = dict(basis["clusters"])
+    if effective := basis.get("people_effective"):
         present["people"] = min(effective, present["people"])
-    factor = max(wanted.get(kind, FEW_CLUSTERS) / present[kind] for kind in found["too_few"])
+    factor = max(wanted.get(kind, FEW_CLUSTERS) / present[kind] for kind in basis["too_few"])
     return _more_labels(labels, factor) or None
 
 

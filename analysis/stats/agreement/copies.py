@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array, triu
 from scipy.special import betaln, gammainc
 
 from ..core.results import BoolArray, FloatArray, IntArray
@@ -80,6 +81,52 @@ def _all_same(items: IntArray, size: IntArray, agreed: IntArray) -> FloatArray:
     a, b = mean * (1 / rho - 1), (1 - mean) * (1 / rho - 1)
     chance: FloatArray = np.exp(betaln(a + items, b) - betaln(a, b))
     return chance
+
+
+@dataclass(frozen=True)
+class AnsweredAlike:
+    """People who gave the answers of another one, without exception, to many shared items.
+
+    `fewest` is the smallest number of items that two of them share. `others` is how often the
+    other pairs agree, None without any; `p` is that of `same_throughout` for pairs of people, None
+    without enough other pairs.
+    """
+
+    people: IntArray
+    fewest: int
+    others: float | None
+    p: float | None
+
+
+def answered_alike(
+    item: npt.ArrayLike, annotator: npt.ArrayLike, choice: npt.ArrayLike
+) -> AnsweredAlike:
+    """Find people whose answers are another person's on every item that both answered.
+
+    Pairs of people take the place of the people of `same_throughout`, so agreement that is as
+    usual in this study is no sign of copies.
+
+    >>> alike = answered_alike([*range(30)] * 2, [0] * 30 + [1] * 30, [0, 1] * 30)
+    >>> alike.people.tolist(), alike.fewest, alike.others, alike.p
+    ([0, 1], 30, None, None)
+    """
+    items, people, choices = (np.asarray(x, dtype=np.int64) for x in (item, annotator, choice))
+    if not people.size:
+        return AnsweredAlike(people, 0, None, None)
+    size = (int(people.max(initial=-1)) + 1, int(items.max(initial=-1)) + 1)
+    same = csr_array((size[0], size[0]), dtype=np.int64)
+    for option in np.unique(choices):
+        rows = choices == option
+        own = csr_array((np.ones(rows.sum(), dtype=np.int64), (people[rows], items[rows])), size)
+        same = same + own @ own.T
+    answered = csr_array((np.ones(people.size, dtype=np.int64), (people, items)), size)
+    shared = triu(answered @ answered.T, 1).tocoo()
+    one, other = shared.coords
+    n = np.asarray(shared.data, dtype=np.int64)
+    found = same_throughout(n, np.asarray(same[one, other]).ravel())
+    alike = np.unique(np.concatenate([one[found.people], other[found.people]]))
+    others = found.others_same / found.others_items if found.others_items else None
+    return AnsweredAlike(alike, found.fewest, others, found.p)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from annotation.prolific.api.credentials import ADD_PERMISSION, signing_secrets,
 from annotation.prolific.api.transport import ChooseWorkspace, NotAllowed, ProlificError
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
 from studies.models import Study
+from studies.pages.addressed import UnknownButton
 from studies.pages.responses import whole_number
 from studies.sealing import held, hold
 from studies.selectors import studies_for
@@ -102,7 +103,7 @@ def accounts_page(request: HttpRequest, study: Study) -> HttpResponse:
     action = request.POST.get("action", "")
     if request.method == "POST" and action != "enter":
         if action not in _ACTIONS:
-            return HttpResponse(status=400)
+            raise UnknownButton("action")
         change, done = _ACTIONS[action]
         attempt(request, lambda: change(request, study, user), done)
         return redirect("people:prolific-accounts", study.slug)

@@ -16,9 +16,10 @@ from annotation.models import Annotator, AnnotatorEvent, ProlificSubmission
 from annotation.prolific.api import types
 from annotation.prolific.api.client import MAX_BULK_APPROVE, connect
 from annotation.prolific.api.transport import NotAllowed, ProlificError
-from annotation.prolific.money import owners_only, with_work_bonus
+from annotation.prolific.money import IDS_DELETED, owners_only, with_work_bonus
 from annotation.prolific.settle.proposals import Work, work_of
 from annotation.prolific.sync.sync import apply, follow
+from annotation.services.identities import is_erased, with_ids
 from studies.models import Study
 from studies.services.studies import lock_study, record
 from studies.statements import clock
@@ -59,9 +60,13 @@ def approve(
         raise NotAllowed("The list of submissions has changed. Check it, then approve again.")
     study = Study.objects.get(pk=study_id)
     owners_only(user, study)
-    own = ProlificSubmission.objects.filter(prolific_study__study=study, pk__in=submission_ids)
+    of_study = ProlificSubmission.objects.filter(prolific_study__study=study)
+    own = with_ids(of_study.filter(pk__in=submission_ids))
     if own.count() != confirmed:
-        raise NotAllowed("Some of these submissions are not part of this study. Select them again.")
+        raise NotAllowed(
+            "Some of these submissions are not part of this study, or their ids were deleted. "
+            "Select the others again."
+        )
     client = connect(study_id)
     follow(study_id=study_id, client=client)
     with transaction.atomic():
@@ -117,6 +122,8 @@ def reject(
     if user is None:
         raise NotAllowed("Only a signed-in user can reject a submission.")
     owners_only(user, submission.prolific_study.study)
+    if is_erased(submission.submission_id):
+        raise NotAllowed(IDS_DELETED)
     message = message.strip()
     if submission.prolific_study.is_follow_up:
         raise NotAllowed(
@@ -195,11 +202,13 @@ def request_returns(
         raise NotAllowed("Enter a reason for the return.")
     client = connect(study_id)
     asked = 0
-    waiting = ProlificSubmission.objects.filter(
-        prolific_study__study=study,
-        pk__in=submission_ids,
-        status=types.AWAITING_REVIEW,
-        return_requested_at=None,
+    waiting = with_ids(
+        ProlificSubmission.objects.filter(
+            prolific_study__study=study,
+            pk__in=submission_ids,
+            status=types.AWAITING_REVIEW,
+            return_requested_at=None,
+        )
     ).order_by("pk")
     for submission in waiting:
         # Stored first, so that a lost answer does not send participants the same message twice.

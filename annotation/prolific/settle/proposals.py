@@ -33,11 +33,13 @@ from annotation.prolific.money import (
     PARTIAL,
     PROMISED,
     TURNED_AWAY,
+    approved_before,
     pro_rata,
 )
 from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
+from annotation.services.identities import is_erased
 from studies.extra import Kind
 from studies.models import Item, Study
 from studies.money import major_units
@@ -123,7 +125,9 @@ class SettlementRow:
 
     @property
     def may_approve(self) -> bool:
-        return self.submission.status == types.AWAITING_REVIEW
+        return self.submission.status == types.AWAITING_REVIEW and not is_erased(
+            self.submission.submission_id
+        )
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,7 @@ def settlement(study: Study) -> Settlement:
     got_difference = set(settled.values_list("submission_id", flat=True))
     paid = _with_bonus(submissions)
     best = _best_of_each([s for s in submissions if not s.prolific_study.is_follow_up])
+    were_approved = approved_before(submissions)
     quality = _flags_of(study, submissions)
     rows = follow_up_rows(study, [s for s in submissions if s.prolific_study.is_follow_up])
     for submission in submissions:
@@ -172,8 +177,15 @@ def settlement(study: Study) -> Settlement:
             paid_now = submission.prolific_study.reward
             missing = 0 if submission.pk in got_difference else promise[1] - paid_now
             amount, why = (missing, PROMISED) if paid_now and missing > 0 else (0, "")
+        if submission.pk in were_approved and submission.status != types.APPROVED:
+            amount, why = 0, ""
+            action = REVIEW if action == APPROVE else action
+            reason = APPROVED_BEFORE.format(submission.status.lower())
         if amount and action == NONE:
             action = BONUS
+        if is_erased(submission.submission_id):
+            action, amount, why = NONE, 0, ""
+            reason = "Their id was deleted here, so nothing can be decided from here."
         rows.append(
             SettlementRow(
                 submission,
@@ -221,6 +233,12 @@ def filtered_rows(rows: Iterable[SettlementRow], *, search: str, flag: str) -> l
         if fits and search.lower() in row.pseudonym.lower():
             fitting.append(row)
     return fitting
+
+
+APPROVED_BEFORE = (
+    "Prolific showed this as approved earlier, and as {} now. Look on Prolific whether the reward "
+    "was paid. If it was not, pay it there as a bonus."
+)
 
 
 def follow_up_rows(study: Study, submissions: Sequence[ProlificSubmission]) -> list[SettlementRow]:

@@ -16,6 +16,7 @@ from annotation import services
 from annotation.errors import Unfinished, WrongStep
 from annotation.models import (
     Annotator,
+    AnnotatorEvent,
     ProlificIdentity,
     ProlificStudy,
     ProlificSubmission,
@@ -174,16 +175,6 @@ def _is_vouched_for(identity: ProlificIdentity) -> bool:
 logger = logging.getLogger(__name__)
 State = Annotator.State
 
-FINAL = frozenset(
-    {
-        types.APPROVED,
-        types.REJECTED,
-        types.RETURNED,
-        types.TIMED_OUT,
-        types.SCREENED_OUT,
-        types.PARTIALLY_APPROVED,
-    }
-)
 # An approval that is not visible after this time is requested again; a repeat is free.
 _ASK_AGAIN = dt.timedelta(minutes=2)
 # Arrivals, however many, request a reading at most this often.
@@ -254,7 +245,18 @@ def _changed(
     ProlificSubmission.objects.filter(Q(seen_at=None) | Q(seen_at__lt=read_at), pk__in=same).update(
         seen_at=read_at
     )
-    return changed
+    return _without_erased(changed, known)
+
+
+def _without_erased(
+    changed: list[RemoteSubmission], known: dict[str, ProlificSubmission]
+) -> list[RemoteSubmission]:
+    """Without those whose ids were deleted here, of whom nothing is stored again."""
+    replaced = {one.id: erased_ids(one.id) for one in changed if one.id not in known}
+    words = [word for ids in replaced.values() for word in ids]
+    stored = ProlificSubmission.objects.filter(submission_id__in=words) if words else []
+    erased = {one.submission_id for one in stored}
+    return [one for one in changed if erased.isdisjoint(replaced.get(one.id, ()))]
 
 
 def _differs(row: ProlificStudy, one: ProlificSubmission, remote: RemoteSubmission) -> bool:
@@ -346,11 +348,19 @@ def _store(
         defaults={**seen, "prolific_study": row, "annotator": _annotator(row, remote)},
     )
     if not created:
+        was_approved = submission.status == types.APPROVED
         # Conditional, so that the later of two readings stays.
         ProlificSubmission.objects.filter(
             Q(seen_at=None) | Q(seen_at__lt=read_at), pk=submission.pk
         ).update(**seen)
         submission.refresh_from_db()
+        if was_approved and submission.status != types.APPROVED and submission.annotator:
+            # Whether an approval was paid is not seen in a later status.
+            AnnotatorEvent.objects.create(
+                annotator=submission.annotator,
+                event=AnnotatorEvent.WAS_APPROVED,
+                detail={"submission": submission.pk, "status": submission.status},
+            )
     is_newly_known = created and submission.annotator_id is not None
     if submission.annotator_id is None and (annotator := _annotator(row, remote)):
         submission.annotator = annotator

@@ -41,13 +41,13 @@ def with_added(schema: type[Schema]) -> Any:
             validator for validator in field.validators if isinstance(validator, BaseValidator)
         )
         limits = {validator.code: validator.limit_value for validator in checks}
-        given = Field(
+        limited = Field(
             _NOT_GIVEN,
             ge=limits["min_value"],
             le=limits["max_value"],
             description=str(field.help_text),
         )
-        fields[name] = int, given
+        fields[name] = int, limited
     return create_model(schema.__name__, __base__=schema, __doc__=schema.__doc__, **fields)
 
 

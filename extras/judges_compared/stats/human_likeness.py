@@ -65,6 +65,23 @@ class HumanLikeness:
     n_pairs_skipped: int
     reason: Reason | None = None
 
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether the interval of the model's kappa with people reaches that of a guess, 0."""
+        gap, kappa = self.difference.interval, self.human_kappa
+        return gap is not None and kappa is not None and kappa + gap.low <= 0
+
+    def tier(self, *, guesses: bool = False) -> tuple[LikenessLabel | None, Reason | None]:
+        """The label, or why there is none: a guess can look like a person who agrees with nobody.
+
+        `guesses` says that something else than its kappa may be that of a guess.
+        """
+        if self.label is None:
+            return None, self.reason or "too_few_annotators"
+        if self.label != "below human" and (guesses or self.may_be_chance):
+            return None, "at_chance"
+        return self.label, None
+
 
 def human_likeness(
     votes: Votes,

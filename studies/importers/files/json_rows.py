@@ -195,7 +195,19 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return object
 
 
-DECODER = json.JSONDecoder(parse_constant=no_number, object_pairs_hook=_unique_keys)
+_MOST_DIGITS = 1_000
+
+
+def whole_number_of(digits: str) -> int:
+    """A whole number as JSON has it; Python's own refusal of a long one names its settings."""
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number has more than {_MOST_DIGITS:,} digits; write it as text")
+    return int(digits)
+
+
+DECODER = json.JSONDecoder(
+    parse_constant=no_number, parse_int=whole_number_of, object_pairs_hook=_unique_keys
+)
 
 
 def json_list(file: File) -> Iterator[tuple[int, Any] | BadLine]:

@@ -215,6 +215,19 @@ def test_daily_dilemmas_are_read_from_the_file_of_their_repository_too(tmp_path)
     assert item.values["topic"] == "home"
 
 
+def test_values_are_those_that_the_release_counts(tmp_path):
+    """Those affected are written about in other words, such as “Respect for resources”."""
+    (tmp_path / "dilemmas_with_detail_by_action.csv").write_text(
+        "idx,dilemma_situation,action_type,action,values_direct,values_indirect,values_names\n"
+        "55,A guest is late.,to_do,Eat,\"['Calm']\",\"['Order', 'A']\",\"['calm', 'order']\"\n"
+        "55,A guest is late.,not_to_do,Wait for the guest,\"['Respect for guests']\",[],[]\n"
+    )
+
+    (item,) = made("daily_dilemmas", tmp_path).items
+
+    assert item.values["metadata"] == {"to_do": ["calm", "order"], "not_to_do": []}
+
+
 def test_an_action_that_appears_twice_is_refused(tmp_path):
     folder = changed("daily_dilemmas", tmp_path, "*.csv", lambda t: t.replace("not_to_do", "to_do"))
 

@@ -132,6 +132,16 @@ def test_a_planned_run_that_was_not_made_is_named():
     ]
 
 
+def test_a_run_that_was_not_planned_is_named_where_nothing_was_changed():
+    study = little_study(36)
+    before_data(study, judges=[{**STEADY, "setting": "tie"}])
+    report = built(study)
+    report["registration"]["departures"] = []
+
+    names = ", ".join(judge["judge"] for judge in report["judges"])
+    assert f"changed from the plan. These runs were not planned: {names}." in page_words(report)
+
+
 def test_a_plan_after_the_first_judgment_says_so_and_registers_nothing():
     study = little_study(37)
     plan = freeze_plan(study_id=study.pk, **PLAN)

@@ -91,7 +91,7 @@ def test_two_truths_stand_side_by_side_and_are_never_mixed(study):
     assert report["human"]["majority"] == before
     page = render_html(report, date=date(2026, 1, 1))
     assert "40 items (no majority) went to experts" in page
-    assert "36 of 40 have a label of 2 experts; on 4 items experts disagree" in page
+    assert "36 of 40 have a label; 2 experts took part; on 4 items experts disagree" in page
     assert "contrary chose the experts’ label more often than the persona’s own answer" in page
     assert "it is not closed" in page
     assert "whose pages show no answers or judgments" in page
@@ -111,7 +111,7 @@ def test_a_study_without_decisions_or_own_answers_has_a_chapter(db):
 
     page = render_html(report_of(study), date=date(2026, 1, 1))
 
-    assert "0 of 1 have a label of 0 experts" in page
+    assert "0 of 1 have a label; 0 experts took part" in page
     expert(study, [item], "Ada", chooses=lambda place, item: "r1")
     report = report_of(study)
     assert report["adjudication"]["people"]["own"]["n"] == 0

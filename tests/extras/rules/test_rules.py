@@ -92,6 +92,7 @@ def test_the_sparse_model_is_that_of_a_general_optimiser():
         ("questions", "What do you need?", "Do this.", 0),
         ("persona", "Try the garden.", "Try it.", 0),
         ("declines", "Sure, here it is.", "I'm sorry, but I cannot help with that.", 1),
+        ("declines", "I'm sorry that you are ill.", "I cannot help with that.", 1),
         ("numbers", "", "3 of 4", 1),
     ],
 )

@@ -171,8 +171,8 @@ def by_threshold(study: ReportedStudy, grid: BandGrid) -> Json:
     }
     for run, verdicts in zip(data.runs, judges, strict=True):
         truth, options = study.truth_for(run), run_options(run)
-        found = answer_bands(verdicts.answer, truth, verdicts.certainty, n_options=options)
-        out["judges"].append(grid.steps(verdicts.certainty, verdicts.correct, found.split))
+        bands = answer_bands(verdicts.answer, truth, verdicts.certainty, n_options=options)
+        out["judges"].append(grid.steps(verdicts.certainty, verdicts.correct, bands.split))
     topics = [item.topic for item in data.items]
     if any(topics):
         for topic, items in sorted(members_of(topics).items()):
@@ -342,14 +342,14 @@ def _pigeonhole(study: ReportedStudy, rows: BoolArray) -> Json:
     if reason is not None:
         put_interval(out, "pigeonhole_ci", None, reason)
         return out
-    found = pigeonhole_bootstrap(
+    share = pigeonhole_bootstrap(
         partial(_share, right),
         votes.item[rows],
         votes.annotator[rows],
         n_draws=study.draws,
         rng=study.rng(),
     )
-    put_interval(out, "pigeonhole_ci", found.interval, found.interval_reason or found.reason)
+    put_interval(out, "pigeonhole_ci", share.interval, share.interval_reason or share.reason)
     return out
 
 

@@ -61,14 +61,14 @@ def add_general(
     sharing = study.shared.judged if is_fixed else study.shared.items
     blocks = annotator_blocks(study.votes)
     for family in families:
-        found, common = [], asked_of_all(study.data, family)
+        results, common = [], asked_of_all(study.data, family)
         for index in family:
             both = judges[index].scored & people.scored
             if common is not None:
                 both &= common
             gap = np.where(both, judges[index].correct - people.correct, np.nan)
             result = general_difference(gap, sharing, margin=margin, among=len(family))
-            found.append(result)
+            results.append(result)
             entries[index]["difference_general"] = _difference_in_general(
                 result, sharing.take(both), int(n_distinct(blocks[both])), margin
             )
@@ -79,13 +79,13 @@ def add_general(
                 out["asked_of_all"] = len(family)
             if is_fixed:
                 fix_people(entries[index]["difference_general"], study.votes.n_annotators)
-        states = adjusted_states(found)
+        states = adjusted_states(results)
         left = left_by_holm([one.p for one in states])
-        for index, adjusted, result, among in zip(family, states, found, left, strict=True):
+        for index, adjusted, result, among in zip(family, states, results, left, strict=True):
             out = entries[index]["difference_general"]
             reason = result.interval_reason or result.reason
             out["family"] = len(family)
-            out["tests"] = sum(one.p is not None for one in found)
+            out["tests"] = sum(one.p is not None for one in results)
             out |= pick(
                 adjusted,
                 {"p_holm": "p", "equivalence_p_holm": "p_equivalence", "state": "state"},
@@ -137,9 +137,9 @@ def _difference_of_these(pairs: PairedCounts, margin: float) -> Json:
 def _bounds(judge: Verdicts, people: Verdicts) -> Json:
     """The lowest and highest difference possible with either side's missing answers."""
     asked = (judge.scored | people.scored).nonzero()[0]
-    found = difference_bounds(judge.correct[asked], people.correct[asked])
-    out = pick(found, "low high sign_holds")
-    return out | {"n_excluded": found.n_excluded}
+    bounds = difference_bounds(judge.correct[asked], people.correct[asked])
+    out = pick(bounds, "low high sign_holds")
+    return out | {"n_excluded": bounds.n_excluded}
 
 
 THESE_ONLY = "these annotators and items only"

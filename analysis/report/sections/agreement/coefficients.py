@@ -141,34 +141,34 @@ def from_accuracy(
 
 
 def agreement_table(report: ReportJson) -> Table:
-    found = report["human"]["agreement"]
-    sheets, name = found["bootstrap"], f"Sheets of {found['bootstrap']['size']}"
+    entry = report["human"]["agreement"]
+    sheets, name = entry["bootstrap"], f"Sheets of {entry['bootstrap']['size']}"
     # Name, path of the value, its key, and the key of its interval.
     measures: list[tuple[str, ReportJson, str, str | None]] = [
-        ("Pairs of people who agree", found, "percent", "percent_ci"),
-        ("Of items with a known answer: pairs who agree", found["from_accuracy"], "observed", None),
-        ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),
-        ("Krippendorff's alpha", found["krippendorff_alpha"], "value", "ci"),
-        ("… resampling pairs, not items", found["krippendorff_alpha"], "value", "pairs_ci"),
-        ("Fleiss' kappa", found, "fleiss_kappa", "fleiss_kappa_ci"),
-        ("Gwet's AC1", found, "gwet_ac1", "gwet_ac1_ci"),
-        ("Brennan-Prediger", found, "brennan_prediger", "brennan_prediger_ci"),
-        ("Items on which all agree", found["unanimous"], "share", None),
+        ("Pairs of people who agree", entry, "percent", "percent_ci"),
+        ("Of items with a known answer: pairs who agree", entry["from_accuracy"], "observed", None),
+        ("… expected from accuracy alone", entry["from_accuracy"], "agreement", None),
+        ("Krippendorff's alpha", entry["krippendorff_alpha"], "value", "ci"),
+        ("… resampling pairs, not items", entry["krippendorff_alpha"], "value", "pairs_ci"),
+        ("Fleiss' kappa", entry, "fleiss_kappa", "fleiss_kappa_ci"),
+        ("Gwet's AC1", entry, "gwet_ac1", "gwet_ac1_ci"),
+        ("Brennan-Prediger", entry, "brennan_prediger", "brennan_prediger_ci"),
+        ("Items on which all agree", entry["unanimous"], "share", None),
         (f"{name}: mean agreement", sheets, "mean", "ci"),
         (f"{name}: standard deviation", sheets, "sd", None),
         (f"{name}, all pairs: standard deviation", sheets["all_pairs"], "sd", None),
-        ("Alpha of certainty (interval)", found, "certainty_alpha", "certainty_alpha_ci"),
+        ("Alpha of certainty (interval)", entry, "certainty_alpha", "certainty_alpha_ci"),
         (
             "Alpha of certainty (ordinal)",
-            found,
+            entry,
             "certainty_alpha_ordinal",
             "certainty_alpha_ordinal_ci",
         ),
-        ("AC2 of the five certainty bands", found, "certainty_bands_ac2", "certainty_bands_ac2_ci"),
+        ("AC2 of the five certainty bands", entry, "certainty_bands_ac2", "certainty_bands_ac2_ci"),
     ]
     if report["study"]["allow_tie"]:
         before = [label for label, *_ in measures].index("Fleiss' kappa")
-        alpha = ("Krippendorff's alpha, without ties", found["without_ties"], "value", "ci")
+        alpha = ("Krippendorff's alpha, without ties", entry["without_ties"], "value", "ci")
         measures.insert(before, alpha)
     rows = [
         [
@@ -205,14 +205,14 @@ PUBLISHED = (0.597, 0.087)
 
 def sheets(report: ReportJson) -> Figure | None:
     """The source article's bootstrap: agreement on sheets of 30."""
-    found = report["human"]["agreement"]
-    draws = found["bootstrap"]
+    entry = report["human"]["agreement"]
+    draws = entry["bootstrap"]
     if draws["mean"] is None:
         return None
     size = draws["size"]
     # Only if both are about all items.
-    about_all = found["from_accuracy"]["items"] == report["inputs"]["items"]
-    expected = found["from_accuracy"]["agreement"] if about_all else None
+    about_all = entry["from_accuracy"]["items"] == report["inputs"]["items"]
+    expected = entry["from_accuracy"]["agreement"] if about_all else None
     lines = [vertical(draws["mean"], PEOPLE, "solid")]
     labels = [label(draws["mean"], f"mean {percent(draws['mean'])}", 1.0)]
     if expected is not None:
@@ -241,7 +241,7 @@ def sheets(report: ReportJson) -> Figure | None:
         annotations=labels,
     )
     alpha: Text | Words = Words("")
-    if found["krippendorff_alpha"]["value"] is not None:
+    if entry["krippendorff_alpha"]["value"] is not None:
         alpha = clause(", alpha is {x}", x=_alpha_of_people(report))
     title = say("Two people agree in {x} of pairs{alpha}", x=people_agree(report), alpha=alpha)
     dashed = " Dashed: agreement expected from people of this accuracy with independent errors."
@@ -320,11 +320,11 @@ class Coefficients(Section):
     sources = (NumberSource("human.agreement", "agreement"),)
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        found = agreement(study.votes, seed=study.seed, draws=study.draws)
+        entry = agreement(study.votes, seed=study.seed, draws=study.draws)
         general = general_agreement(study.votes.counts(), study.shared.items)
         reason = general.interval_reason or general.reason
-        put_interval(found, "percent_general_ci", general.interval, reason)
-        return {"human": {"agreement": found}}
+        put_interval(entry, "percent_general_ci", general.interval, reason)
+        return {"human": {"agreement": entry}}
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         yield from _methods(report)
@@ -421,16 +421,16 @@ class AlphaCheck(Section):
     needs = ("agreement_coefficients",)
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        votes, found = study.votes, earlier["human"]["agreement"]
+        votes, entry = study.votes, earlier["human"]["agreement"]
         stated = votes.take(~np.isnan(votes.certainty))
         check: Json = {"package": PACKAGE, "version": version(PACKAGE)}
         check["choices"] = _check(
-            found["krippendorff_alpha"],
+            entry["krippendorff_alpha"],
             "value",
             lambda: _alpha(votes.counts(), "nominal") if votes.n <= MAX_CHOICES else None,
         )
         check["certainty"] = _check(
-            found,
+            entry,
             "certainty_alpha",
             lambda: _certainty_alpha(stated) if stated.n <= MAX_CERTAINTIES else None,
         )

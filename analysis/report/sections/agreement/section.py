@@ -61,23 +61,21 @@ def _pooled(study: ReportedStudy, votes: Votes, judge: Verdicts) -> Json:
     """The judge in place of a person, over all people, on both scales and the worse one."""
     is_fixed = study.data.people_are_fixed
     sharing = study.shared.judged if is_fixed else study.shared.items
-    found = pooled_replacement_test(
-        votes, judge.answer, epsilon=study.data.epsilon, sharing=sharing
-    )
-    out: Json = {"epsilon": found.epsilon, "n": found.n, "holds_for": IN_GENERAL}
-    out["scale"] = "balanced" if found.worse is found.balanced else "raw"
-    out |= _scale(found.worse)
-    out["raw"], out["balanced"] = _scale(found.raw), _scale(found.balanced)
-    reason = found.gain.interval_reason or found.gain.reason
-    out["gain"] = estimate(found.gain)
-    put(out["gain"], "low", number(found.gain_low), reason)
-    out["rarest"] = found.rarest
-    put(out, "same_label", number(found.same_label), "empty_group")
+    test = pooled_replacement_test(votes, judge.answer, epsilon=study.data.epsilon, sharing=sharing)
+    out: Json = {"epsilon": test.epsilon, "n": test.n, "holds_for": IN_GENERAL}
+    out["scale"] = "balanced" if test.worse is test.balanced else "raw"
+    out |= _scale(test.worse)
+    out["raw"], out["balanced"] = _scale(test.raw), _scale(test.balanced)
+    reason = test.gain.interval_reason or test.gain.reason
+    out["gain"] = estimate(test.gain)
+    put(out["gain"], "low", number(test.gain_low), reason)
+    out["rarest"] = test.rarest
+    put(out, "same_label", number(test.same_label), "empty_group")
     out["decided"] = int((judge.answer >= 0).sum())
     out |= rests_on(sharing.take((votes.counts().sum(axis=1) >= 2) & (judge.answer >= 0)))
     if is_fixed:
-        fix_people(out, found.n_people)
-    put(out, "people_effective", number(found.people_effective), "no_pairs")
+        fix_people(out, test.n_people)
+    put(out, "people_effective", number(test.people_effective), "no_pairs")
     return out
 
 
@@ -170,12 +168,12 @@ class ReplacementSection(Section):
     )
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        found = zip(study.data.runs, study.judges, strict=True)
+        pairs = zip(study.data.runs, study.judges, strict=True)
         return {
             "human": {"reference_judges": _references(study.votes)},
             "comparison": [
                 _in_place_of_a_person(study, study.votes_with_options_of(run), judge)
-                for run, judge in found
+                for run, judge in pairs
             ],
         }
 
@@ -225,25 +223,25 @@ def _add_as_best(entries: Sequence[Json], study: ReportedStudy) -> None:
     for entry, judge in zip(entries, study.judges, strict=True):
         both = (judge.answer >= 0) & (study.people.answer >= 0)
         same = (judge.answer == study.people.answer)[both]
-        found = general_proportion(same, study.shared.items.take(both), among=among)
-        reason = found.interval_reason or found.reason
-        put_interval(entry, "agreement_as_best_ci", found.interval, reason)
+        share = general_proportion(same, study.shared.items.take(both), among=among)
+        reason = share.interval_reason or share.reason
+        put_interval(entry, "agreement_as_best_ci", share.interval, reason)
 
 
 def matrices(report: ReportJson) -> list[Table]:
     """Agreement of each pair of sides, by both coefficients."""
     names, last = run_names(report), len(report["matrix"]) - 1
     # Positions in the matrix: annotators, then the runs, then the truth.
-    shown = [0, *(index + 1 for index in whole_runs(report)), last]
-    labels = ["People, majority", *(names[index - 1] for index in shown[1:-1]), "Truth"]
+    sides = [0, *(index + 1 for index in whole_runs(report)), last]
+    labels = ["People, majority", *(names[index - 1] for index in sides[1:-1]), "Truth"]
     tables = []
     for name, key, coefficient in (
         ("agreement_matrix", "kappa", "Cohen's kappa"),
         ("agreement_matrix_alpha", "alpha", "Krippendorff's alpha"),
     ):
         rows = [
-            [label, *(report["matrix"][row][column][key] for column in shown)]
-            for label, row in zip(labels, shown, strict=True)
+            [label, *(report["matrix"][row][column][key] for column in sides)]
+            for label, row in zip(labels, sides, strict=True)
         ]
         columns = (TableColumn(coefficient), *(TableColumn(label, "decimal") for label in labels))
         tables.append(

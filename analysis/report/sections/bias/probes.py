@@ -101,14 +101,14 @@ def _entry(study: ReportedStudy, run: ProbedRun, compared: Mapping[str, Compared
     if here is None:
         return entry | {"compared_with": None} | _nothing(run, "no_pairs")
     entry["compared_with"] = here.base.run.run
-    found = probe_effect(
+    effect = probe_effect(
         here.before,
         here.after,
         here.item,
         _clusters(study, here.item),
         target=here.target if run.rule else None,
     )
-    entry |= _effect(found)
+    entry |= _effect(effect)
     entry |= {"chance": _chance(study, here.base), "accuracy": _accuracy_lost(here)}
     if run.rule:
         entry["both_orders"] = _both_orders(here)
@@ -128,12 +128,12 @@ def _nothing(run: ProbedRun, reason: str) -> Json:
     return out
 
 
-def _effect(found: ProbeEffect) -> Json:
-    out: Json = {"pairs": found.n_pairs, "items": found.n_items}
-    put_estimate(out, "flipped", found.flipped)
-    if found.shift is None or found.exact is None:
+def _effect(effect: ProbeEffect) -> Json:
+    out: Json = {"pairs": effect.n_pairs, "items": effect.n_items}
+    put_estimate(out, "flipped", effect.flipped)
+    if effect.shift is None or effect.exact is None:
         return out
-    shift, exact = found.shift, found.exact
+    shift, exact = effect.shift, effect.exact
     put_estimate(out, "shift", shift)
     put(out, "p", number(shift.p), shift.interval_reason or shift.reason)
     out["exact"] = {"toward": exact.b, "away": exact.c}
@@ -152,8 +152,8 @@ def _chance(study: ReportedStudy, base: ProbedRun) -> Json:
     one, two = one[same], two[same]
     item = rows.item[one]
     choice = rows.choice.astype(np.int64)
-    found = probe_effect(choice[one], choice[two], item, _clusters(study, item)).flipped
-    return estimate(found, "flipped")
+    flipped = probe_effect(choice[one], choice[two], item, _clusters(study, item)).flipped
+    return estimate(flipped, "flipped")
 
 
 def _accuracy_lost(here: Compared) -> Json:
@@ -161,8 +161,8 @@ def _accuracy_lost(here: Compared) -> Json:
     truth = here.study.truth_for(here.probed.run)[here.item]
     known = np.flatnonzero((here.before >= 0) & (here.after >= 0) & (truth >= 0))
     right = (here.before == truth).astype(np.float64) - (here.after == truth)
-    found = _general(here.study, right[known], here.item[known])
-    return {"n": int(known.size)} | estimate(found, "lost")
+    lost = _general(here.study, right[known], here.item[known])
+    return {"n": int(known.size)} | estimate(lost, "lost")
 
 
 def _general(study: ReportedStudy, values: FloatArray, item: IntArray) -> GeneralDifference:
@@ -183,15 +183,15 @@ def _both_orders(here: Compared) -> Json:
     target = np.zeros(n, dtype=np.int64)
     target[here.item] = here.target
     items = np.flatnonzero((before >= 0) & (after >= 0))
-    found = probe_effect(
+    effect = probe_effect(
         before[items],
         after[items],
         items,
         _clusters(here.study, items),
         target=target[items],
     )
-    assert found.shift is not None  # noqa: S101 - there is a target
-    out: Json = {"n": int(items.size)} | estimate(found.shift, "shift")
+    assert effect.shift is not None  # noqa: S101 - there is a target
+    out: Json = {"n": int(items.size)} | estimate(effect.shift, "shift")
     decided = float((after[items] < 2).mean()) if items.size else None
     put(out, "decided", decided)
     return out
@@ -206,20 +206,20 @@ def _mitigated(here: Compared, compared: Mapping[str, Compared]) -> Json:
     if plain is None:
         return {"n": 0} | undefined("no_pairs", "by", "ci")
     other = compared[plain.run.run]
-    mine, theirs = (each.probed.run for each in (here, other))
+    mine, theirs = (side.probed.run for side in (here, other))
     shared = pairs_of(mine, theirs)
     moved = [np.full(len(run.judgments), np.nan) for run in (mine, theirs)]
-    for values, each in zip(moved, (here, other), strict=True):
-        values[each.pairs.first] = each.moved
+    for values, side in zip(moved, (here, other), strict=True):
+        values[side.pairs.first] = side.moved
     first, second = moved[1][shared.second], moved[0][shared.first]
     item = mine.judgments.item[shared.first]
-    found = change_of_shift(first, second, item, _clusters(here.study, item))
-    return {"n": found.n} | estimate(found, "by")
+    change = change_of_shift(first, second, item, _clusters(here.study, item))
+    return {"n": change.n} | estimate(change, "by")
 
 
 def _positions(study: ReportedStudy) -> list[Json]:
     """The effect of being shown first, for every baseline that asked in both orders."""
-    found = []
+    entries = []
     for run in study.data.probes:
         if run.probe or run.run.orders != _BOTH:
             continue
@@ -238,8 +238,8 @@ def _positions(study: ReportedStudy) -> list[Json]:
             target=np.zeros(item.size, dtype=np.int64),
         )
         mitigations = {"mitigations": list(run.mitigations)}
-        found.append(identity(run.run) | mitigations | _effect(effect))
-    return found
+        entries.append(identity(run.run) | mitigations | _effect(effect))
+    return entries
 
 
 def _clusters(study: ReportedStudy, item: IntArray) -> dict[str, IntArray]:
@@ -257,7 +257,7 @@ def _adjust(entries: Sequence[Json]) -> None:
             key = entry["judge"], entry["setting"], entry["features"], *entry["mitigations"]
             families.setdefault(key, []).append(entry)
     for members in families.values():
-        for entry, p in zip(members, holm([each["p"] for each in members]), strict=True):
+        for entry, p in zip(members, holm([member["p"] for member in members]), strict=True):
             put(entry, "p_holm", number(p), entry.get("p_reason"))
             entry["family"] = len(members)
 
@@ -277,7 +277,7 @@ def _labelled(entries: Iterable[ReportJson]) -> list[tuple[str, ReportJson]]:
 
 
 def probes_table(report: ReportJson) -> Table:
-    entries = [each for each in report.get("bias", {}).get("probes", ()) if each["target"]]
+    entries = [entry for entry in report.get("bias", {}).get("probes", ()) if entry["target"]]
     return table_of_entries(
         "bias_probes",
         "Probes that favour a response",
@@ -339,7 +339,7 @@ def position_table(report: ReportJson) -> Table:
 
 
 def personas_table(report: ReportJson) -> Table:
-    entries = [each for each in report.get("bias", {}).get("probes", ()) if not each["target"]]
+    entries = [entry for entry in report.get("bias", {}).get("probes", ()) if not entry["target"]]
     return table_of_entries(
         "persona_probes",
         "Whether judges follow a change in the persona",

@@ -39,9 +39,9 @@ def own_responses(study: ReportedStudy) -> Json:
     if not entries:
         return {}
     for key in GOLD:
-        found = [entry[key]["bias"] for entry in entries]
-        for each, p in zip(found, holm([one["p"] for one in found]), strict=True):
-            put(each, "p_holm", number(p), each.get("p_reason"))
+        biases = [entry[key]["bias"] for entry in entries]
+        for bias, p in zip(biases, holm([one["p"] for one in biases]), strict=True):
+            put(bias, "p_holm", number(p), bias.get("p_reason"))
     return {"bias": {"own": entries}}
 
 
@@ -62,16 +62,16 @@ def _entry(study: ReportedStudy, run: ProbedRun, own: OwnSides) -> Json:
 
 def _against(answer: Ints, gold: Ints, sides: Ints, sharing: Sharing) -> Json:
     judge, truth = (_chose_own(choice, sides) for choice in (answer, gold))
-    found = own_preference(judge, truth, sharing)
-    out: Json = {"n": found.n}
+    preference = own_preference(judge, truth, sharing)
+    out: Json = {"n": preference.n}
     for key, share in (
-        ("chosen", found.chosen),
-        ("gold", found.gold),
-        ("missed", found.missed),
-        ("taken", found.taken),
+        ("chosen", preference.chosen),
+        ("gold", preference.gold),
+        ("missed", preference.missed),
+        ("taken", preference.taken),
     ):
         out[key] = cell(share, "value")
-    for key, difference in (("dbg", found.dbg), ("bias", found.bias)):
+    for key, difference in (("dbg", preference.dbg), ("bias", preference.bias)):
         out[key] = tested(difference)
     return out
 
@@ -148,10 +148,10 @@ class OwnResponsesSection(Section):
 
 def _words(report: ReportJson, entry: ReportJson, path: str, key: str) -> Text:
     """How often a judge chooses its own response, and whether its errors favour it."""
-    found, path = entry[key], f"{path}.{key}"
-    pairs = Population("pair", "with one response of its own", found["n"], path=f"{path}.n")
+    preference, path = entry[key], f"{path}.{key}"
+    pairs = Population("pair", "with one response of its own", preference["n"], path=f"{path}.n")
     shares = {
-        name: Quantity("share", pairs, found[name]["value"], f"{path}.{name}.value")
+        name: Quantity("share", pairs, preference[name]["value"], f"{path}.{name}.value")
         for name in ("chosen", "gold")
     }
     counted = clause(
@@ -160,10 +160,10 @@ def _words(report: ReportJson, entry: ReportJson, path: str, key: str) -> Text:
         pairs=pairs,
         judge=Name(entry["judge"]),
         others=Words("the own answers" if key == "own" else "the majority of annotators"),
-        dbg=Quantity("points", pairs, found["dbg"]["value"], f"{path}.dbg.value"),
+        dbg=Quantity("points", pairs, preference["dbg"]["value"], f"{path}.dbg.value"),
         **shares,
     )
-    bias = found["bias"]
+    bias = preference["bias"]
     if bias["value"] is None or bias["ci"] is None:
         return say(
             "{counted}. Whether its errors favour its own responses cannot be tested.",

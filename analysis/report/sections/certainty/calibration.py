@@ -42,8 +42,8 @@ def calibration(certainty: Floats, correct: Ints) -> Json:
     gap = sum(bar.n * (bar.confidence - bar.accuracy) for bar in plain.bins)
     put(out, "gap", gap / plain.n if plain.n else None, plain.reason)
     put(out, "ece_half_scale", number(half.ece), half.reason)
-    for key, found in others.items():
-        put(out, key, number(found.ece), found.reason)
+    for key, error in others.items():
+        put(out, key, number(error.ece), error.reason)
     half_brier = brier_score(certainty, correct, scale="half")
     put(out, "brier_half_scale", number(half_brier.value), half_brier.reason)
     precision = ("auprc_correct", "auprc_error")

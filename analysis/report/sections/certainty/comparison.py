@@ -94,12 +94,12 @@ def _high_sets(sets: ComparedSets) -> Json:
 def _add_in_general(entries: Sequence[Json], study: ReportedStudy, family: Sequence[int]) -> None:
     """Add the difference in general, on items where both sides state a certainty."""
     people, threshold = study.people, study.threshold
-    found = []
+    results = []
     for index in family:
         judge = study.judges[index]
         known = judge.scored & people.scored
         known &= ~np.isnan(judge.certainty) & ~np.isnan(people.certainty)
-        found.append(
+        results.append(
             general_contrast(
                 _credit(judge),
                 known & (judge.certainty >= threshold),
@@ -109,11 +109,11 @@ def _add_in_general(entries: Sequence[Json], study: ReportedStudy, family: Seque
                 among=len(family),
             )
         )
-    adjusted = holm([one.p for one in found])
+    adjusted = holm([one.p for one in results])
     left = left_by_holm(adjusted)
-    for index, result, p, shared in zip(family, found, adjusted, left, strict=True):
+    for index, result, p, shared in zip(family, results, adjusted, left, strict=True):
         out: Json = {"holds_for": IN_GENERAL, "family": len(family)}
-        out["tests"] = sum(one.p is not None for one in found)
+        out["tests"] = sum(one.p is not None for one in results)
         reason = result.interval_reason or result.reason
         out |= estimate(result)
         put_interval(out, "ci_as_best", result.as_best, reason)
@@ -185,7 +185,7 @@ class HighSetsSection(Section):
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         people = study.people
-        found = [
+        entries = [
             _high_sets(
                 compare_high_sets(
                     people.certainty,
@@ -200,8 +200,8 @@ class HighSetsSection(Section):
             for judge in study.judges
         ]
         for family in families(earlier["judges"]):
-            _add_in_general(found, study, family)
-        return {"comparison": [{"certainty": {"high_sets": sets}} for sets in found]}
+            _add_in_general(entries, study, family)
+        return {"comparison": [{"certainty": {"high_sets": sets}} for sets in entries]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield high_sets(report)

@@ -25,7 +25,7 @@ from analysis.report.figures import (
     styles,
     vertical,
 )
-from analysis.report.quantities import Name, Text, say
+from analysis.report.quantities import Name, Text, clause, joined, say
 from analysis.report.rater_tests import held, of_names
 from analysis.report.report_json import Json, cell, put
 from analysis.report.rules import TOO_SMALL
@@ -239,11 +239,14 @@ def histograms(report: ReportJson) -> Figure | None:
 
 
 def _histograms_title(report: ReportJson) -> Text:
-    names, _ = held(report, RANKING)
-    if not names:
+    parts = []
+    for often, names in zip(("more", "less"), held(report, RANKING), strict=True):
+        are = "is" if len(names) == 1 and isinstance(names[0], Name) else "are"
+        form = f"{{names}} {are} correct {often} often when certain"
+        parts += [clause(form, names=of_names(names))] if names else []
+    if not parts:
         return say("Right and wrong answers by certainty")
-    are = "is" if len(names) == 1 and isinstance(names[0], Name) else "are"
-    return say(f"{{names}} {are} correct more often when certain", names=of_names(names))
+    return say("{parts}", parts=joined(parts, last=", "))
 
 
 def _histogram(side: SideOfCertainty, top: int) -> FigurePanel:

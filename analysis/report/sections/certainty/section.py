@@ -15,7 +15,7 @@ from analysis.report.quantities import (
     say,
 )
 from analysis.report.report_json import Json
-from analysis.report.results import Finding, TestResult, adjusted, certainty_limit, items
+from analysis.report.results import Finding, TestResult, adjusted, certainty_limit, items, known
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.certainty.calibration import CalibrationSection
@@ -44,13 +44,13 @@ def certainty_headline(report: ReportJson) -> Json:
     is right more often than annotators where they are (interval of the difference, both sets
     resampled).
     """
-    found = [versus["certainty"] for versus in report["comparison"]]
-    stated = [index for index, entry in enumerate(found) if entry["spearman"] is not None]
+    entries = [versus["certainty"] for versus in report["comparison"]]
+    stated = [index for index, entry in enumerate(entries) if entry["spearman"] is not None]
     if not stated:
-        return state_with("not_comparable", _not_comparable(found))
+        return state_with("not_comparable", _not_comparable(entries))
     asked = asked_about(report)
     index = stated[0] if asked is None else asked
-    judge, versus, path = report["judges"][index], found[index], f"comparison.{index}.certainty"
+    judge, versus, path = report["judges"][index], entries[index], f"comparison.{index}.certainty"
     name = run_name(judge, report["judges"])
     if index not in stated:
         return state_with("not_comparable", _not_stated(Name(name), len(stated))) | who_of(judge)
@@ -67,8 +67,8 @@ def certainty_headline(report: ReportJson) -> Json:
     return state_with(certain.state, *sentences, certain.sentence()) | who_of(judge)
 
 
-def _not_comparable(found: Sequence[ReportJson]) -> Text:
-    if "no_variation" in {entry["spearman_reason"] for entry in found}:
+def _not_comparable(entries: Sequence[ReportJson]) -> Text:
+    if "no_variation" in {entry["spearman_reason"] for entry in entries}:
         return say(
             "One or both sides always state the same certainty, so it is undefined whether the "
             "certainties of judges and people rise together."
@@ -87,10 +87,12 @@ def _not_stated(name: Name, others: int) -> Text:
     )
 
 
-def _together(report: ReportJson, name: Name, found: ReportJson, path: str, *, holds: bool) -> Text:
-    of = items(report, "on which both state a certainty", found["items"], f"{path}.items")
-    interval = QuantityInterval.at(found, "spearman_general_ci", path)
-    rho = Quantity("coefficient", of, found["spearman"], f"{path}.spearman", interval)
+def _together(
+    report: ReportJson, name: Name, versus: ReportJson, path: str, *, holds: bool
+) -> Text:
+    of = items(report, "on which both state a certainty", versus["items"], f"{path}.items")
+    interval = QuantityInterval.at(versus, "spearman_general_ci", path)
+    rho = Quantity("coefficient", of, versus["spearman"], f"{path}.spearman", interval)
     moves = {
         finding: clause(f"the certainty of {{name}} {verb} that of people", name=name)
         for finding, verb in ((Finding.ABOVE, "rises with"), (Finding.BELOW, "falls with"))
@@ -102,21 +104,21 @@ def _together(report: ReportJson, name: Name, found: ReportJson, path: str, *, h
     )
 
 
-def _more_certain(report: ReportJson, name: Name, found: ReportJson, path: str) -> Text:
-    if found["model_mean"] is None:
+def _more_certain(report: ReportJson, name: Name, versus: ReportJson, path: str) -> Text:
+    if versus["model_mean"] is None:
         return say("Too few certainties were stated for a comparison of means.")
     replies = Population(
         "reply",
         f"by {name} with a certainty",
-        found["judgments"],
-        found["closed"],
+        versus["judgments"],
+        versus["closed"],
         f"{path}.judgments",
         f"{path}.closed",
     )
     answers = Population(
         "answer",
         "by people with a certainty",
-        found["answers"],
+        versus["answers"],
         report["human"]["answers"],
         f"{path}.answers",
         "human.answers",
@@ -124,8 +126,8 @@ def _more_certain(report: ReportJson, name: Name, found: ReportJson, path: str) 
     return say(
         "Mean certainty: {model} in {model.some} by {name}, {human} in {human.some} by people.",
         name=name,
-        model=Quantity("certainty", replies, found["model_mean"], f"{path}.model_mean"),
-        human=Quantity("certainty", answers, found["human_mean"], f"{path}.human_mean"),
+        model=Quantity("certainty", replies, versus["model_mean"], f"{path}.model_mean"),
+        human=Quantity("certainty", answers, versus["human_mean"], f"{path}.human_mean"),
     )
 
 
@@ -144,7 +146,7 @@ class WhereCertain:
     def of_run(cls, report: ReportJson, index: int, name: Name) -> "WhereCertain":
         path = f"comparison.{index}.certainty.high_sets"
         sets = report["comparison"][index]["certainty"]["high_sets"]
-        both = items(report, "that both decided", sets["n"], f"{path}.n")
+        both = items(report, f"{known(report, index)}that both decided", sets["n"], f"{path}.n")
         judge, people = (
             Population("item", rule, sets[key]["n"], both.n, f"{path}.{key}.n", f"{path}.n")
             for rule, key in (
@@ -271,11 +273,10 @@ def _certainty(report: ReportJson) -> Text:
     if single["at_threshold"]:
         scored = Population(
             "answer of people",
-            "that are right or wrong",
-            single["n"],
+            "with a certainty that are right or wrong",
+            single["high"]["n"] + single["low"]["n"],
             report["human"]["answers"],
-            f"{path}.n",
-            "human.answers",
+            among_path="human.answers",
         )
         exactly = clause(
             "Of {at.of}, {at} {is} exactly there. ",

@@ -248,8 +248,9 @@ def _methods(report: ReportJson) -> Iterator[Sentence]:
     if report["human"]["majority"]["accuracy"] is not None:
         x = accuracy_of(report["human"]["majority"], "human.majority", decided_by_people(report))
         interval = clause(" ({x.interval})", x=x) if x.interval.ends else Words("")
-        form = "The majority was correct on {x} of {x.of}{interval}."
-        yield Sentence("methods", say(form, x=x, interval=interval))
+        form = "{who} was correct on {x} of {x.of}{interval}."
+        who = Words(people_words(report).capitalize())
+        yield Sentence("methods", say(form, who=who, x=x, interval=interval))
 
 
 def at_a_glance(report: ReportJson) -> Table:
@@ -259,10 +260,10 @@ def at_a_glance(report: ReportJson) -> Table:
         ["People, majority", majority, None, None, majority["ties"]],
         ["People, single answers", single, None, None, None],
     ]
-    for each in people["reference_accuracy"]:
+    for reference in people["reference_accuracy"]:
         uncounted = {"correct": None, "n": None, "ci": None, "small": False}
-        reached = uncounted | {"accuracy": each["accuracy"]}
-        rows.append([f"Reference: {each['reference']}", reached, None, None, None])
+        reached = uncounted | {"accuracy": reference["accuracy"]}
+        rows.append([f"Reference: {reference['reference']}", reached, None, None, None])
     for name, judge, versus in zip(
         run_names(report), report["judges"], report["comparison"], strict=True
     ):
@@ -296,9 +297,9 @@ def clusters(report: ReportJson) -> Table:
     rows = []
     for who, side in sides:
         for part, within in (("overall", side), ("high", side["high"]), ("low", side["low"])):
-            found = within["clusters"]
+            n_clusters = within["clusters"]
             if within["n"]:
-                kinds = (found["personas"], found["questions"], found.get("people"))
+                kinds = (n_clusters["personas"], n_clusters["questions"], n_clusters.get("people"))
                 rows.append([who, part, in_general(within), *kinds])
     columns = (
         TableColumn("Who"),

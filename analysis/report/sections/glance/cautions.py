@@ -23,11 +23,22 @@ from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import MAJORITY, SINGLE
 from analysis.report.study import ReportedStudy
 from analysis.report.words import people_words, run_names
-from analysis.stats.agreement.copies import fewest_with, follows_majority, same_throughout
+from analysis.stats.agreement.copies import (
+    UNLIKELY,
+    answered_alike,
+    fewest_with,
+    follows_majority,
+    same_throughout,
+)
+from analysis.stats.core.results import n_distinct
 
 # A share of items that so few personas or questions have is named.
 MOST_ITEMS, FEW_OF_ALL = 0.8, 0.25
 FEWEST_CLUSTERS = 6
+# Where other pairs agree more often, pairs without a difference are usual. Errors that all share.
+USUAL, FEWEST_WRONG = 0.8, 5
+# A side that is right on so small a share of its items or answers seems to name the other response.
+EXCHANGED = 0.25
 # With fewer repeated items, intervals are hardly too narrow.
 MANY_REPEATED = 0.02
 # So many verdicts that no response is better, where one is, decide what accuracy means.
@@ -92,6 +103,39 @@ class Pasted:
 
 
 @dataclass(frozen=True)
+class Alike:
+    """People who gave the same answers to all items that they share, at least `fewest` for two.
+
+    `others` is how often other pairs agree; None if there are none, and then `wrong` items show
+    that the answers are not simply easy.
+    """
+
+    people: int
+    among: int
+    fewest: int
+    others: float | None
+    wrong: int
+
+    def text(self) -> Text:
+        rest: Text | Words = Words("")
+        if self.others is not None:
+            share = Quantity("rate", None, self.others)
+            rest = clause(", while other pairs agree on {share}", share=share)
+        elif self.wrong:
+            rest = clause(
+                ", also to {wrong} on which they are wrong",
+                wrong=Population("item", n=self.wrong),
+            )
+        return say(
+            "{people} give the same answers to all items that two of them share ({fewest} or "
+            "more){rest}: find out whether they are one person, or copied.",
+            people=Population("person", n=self.people, among=self.among),
+            fewest=Quantity("count", None, self.fewest),
+            rest=rest,
+        )
+
+
+@dataclass(frozen=True)
 class Tied:
     """A side that gives a tie on `ties` of the `n` items where a response is right."""
 
@@ -148,14 +192,15 @@ def cautions(study: ReportedStudy) -> Json:
     """The entry of report.json: only what holds for the study."""
     followed = list(_followed(study))
     named = {one.who for one in followed}
-    kinds: Mapping[str, Iterable[Followed | Pasted | Tied | Beaten | Uneven]] = {
+    kinds: Mapping[str, Iterable[Followed | Pasted | Alike | Tied | Beaten | Uneven]] = {
         "followed": followed,
         "pasted": [one for one in _pasted(study) if one.who not in named],
+        "alike": _alike(study),
         "tied": _tied(study),
         "constant": _beaten(study),
         "uneven": _uneven(study),
     }
-    entries: Json = {kind: found for kind, of in kinds.items() if (found := [*map(asdict, of)])}
+    entries: Json = {kind: dicts for kind, of in kinds.items() if (dicts := [*map(asdict, of)])}
     present = {item.key for item in study.data.items}
     repeated = sum({key, first} <= present for key, first in study.data.repeats.items())
     if repeated > MANY_REPEATED * len(present):
@@ -192,6 +237,22 @@ def _pasted(study: ReportedStudy) -> Iterator[Pasted]:
                 result.fewest,
                 OthersAnswers(result.others_items, result.others_same),
             )
+
+
+def _alike(study: ReportedStudy) -> Iterator[Alike]:
+    votes = study.votes
+    result = answered_alike(votes.item, votes.annotator, votes.choice)
+    if not result.people.size:
+        return
+    among, people = n_distinct(votes.annotator), study.people.correct
+    wrong = int((people == 0).sum())
+    if result.others is None:
+        # Nobody differs from anybody, so that only errors that all share are telling.
+        is_odd = result.people.size == among and wrong >= FEWEST_WRONG
+    else:
+        is_odd = result.p is not None and result.p <= UNLIKELY and result.others <= USUAL
+    if is_odd:
+        yield Alike(int(result.people.size), among, result.fewest, result.others, wrong)
 
 
 def _tied(study: ReportedStudy) -> Iterator[Tied]:
@@ -251,6 +312,8 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
     for entry in entries.get("pasted", ()):
         others = OthersAnswers(**entry["others"])
         yield "pasted", Pasted(**entry | {"others": others}).text(names)
+    for entry in entries.get("alike", ()):
+        yield "alike", Alike(**entry).text()
     for entry in entries.get("tied", ()):
         yield "tied", Tied(**entry).text(names, report["inputs"]["items"])
     beaten = [Beaten(**entry) for entry in entries.get("constant", ())]
@@ -274,7 +337,16 @@ def _constant_texts(names: Mapping[str, str], beaten: Sequence[Beaten]) -> Itera
     for of in dict.fromkeys(side.of for side in beaten):
         same = [side for side in beaten if side.of == of]
         parts = [
-            clause("{who} on {x}", who=Name(names[side.who]), x=side.share(side.correct))
+            clause(
+                "{who} on {x}{exchanged}",
+                who=Name(names[side.who]),
+                x=side.share(side.correct),
+                exchanged=Words(
+                    " (as if responses were exchanged)"
+                    if side.correct <= EXCHANGED * side.n
+                    else ""
+                ),
+            )
             for side in same
         ]
         yield say(

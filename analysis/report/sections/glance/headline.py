@@ -25,6 +25,7 @@ from analysis.report.results import (
     items,
     no_truth,
     people_agree,
+    scope_of,
     uneven,
 )
 from analysis.report.rules import FULL_SHARE, TOO_SMALL
@@ -73,7 +74,7 @@ def headline(report: ReportJson) -> Json:
         of_judge,
         AgainstPeople.of_run(report, index, state=state, judge=name, people=many).sentence(),
         *_when_certain(report, index, name),
-        *_estimand(name, many, difference, f"comparison.{index}.difference_general"),
+        *_estimand(report, index, name, many),
     ]
     return state_with(state, *sentences) | who_of(judge)
 
@@ -106,13 +107,13 @@ def _judge(report: ReportJson, index: int) -> Text:
     )
 
 
-def _estimand(name: str, many: str, difference: ReportJson, path: str) -> Iterator[Text]:
+def _estimand(report: ReportJson, index: int, name: str, many: str) -> Iterator[Text]:
     """The population of the verdict, and clusters too few to generalise."""
+    path = f"comparison.{index}.difference_general"
+    difference = report["comparison"][index]["difference_general"]
     if difference["value"] is None:
         return
-    fixed = difference["one"]
-    kinds = [kind for kind in ("people", "personas", "questions") if kind not in fixed]
-    only = listed([kind.removesuffix("s") for kind in fixed]) if fixed else ""
+    kinds, only = scope_of(report, difference)
     if difference["ci"] is not None:
         yield say(
             "The comparison is about one number: how often {name} is correct minus how often "
@@ -121,7 +122,7 @@ def _estimand(name: str, many: str, difference: ReportJson, path: str) -> Iterat
             name=Name(name),
             many=Words(many),
             kinds=Words(listed(["items", *kinds])),
-            only=Words(f" and its only {only}" if only else ""),
+            only=Words(f" and its only {listed(only)}" if only else ""),
         )
     for key, form in (
         ("too_few", "The study has {of}: too few to generalise to others."),
@@ -132,7 +133,7 @@ def _estimand(name: str, many: str, difference: ReportJson, path: str) -> Iterat
                 yield say("{cause}: too uneven to generalise to others.", cause=cause)
             elif is_lopsided(difference, kind):
                 few = clusters_of(difference, kind, path)
-                yield say("Of the {of}, a few have most of the items.", of=few)
+                yield say("Of the {of}, one or a few have most of the items.", of=few)
             else:
                 yield say(form, of=clusters_of(difference, kind, path))
     effective = difference.get("people_effective")

@@ -34,12 +34,13 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
     if study["simulated"]:
         words = "Simulated data: the numbers say nothing about people or models."
         yield "simulated", say(words)
-    yield "stereotypes", fixed(STEREOTYPES)
+    if report["inputs"]["personas"]:
+        yield "stereotypes", fixed(STEREOTYPES)
     yield "individuals", fixed(INDIVIDUALS)
     if human["answers"]:
         # Participants are counted by state, without imported annotators.
         promised = human["pay"]["promised"]
-        words = opt_in(is_paid=not promised or any(each["reward"] for each in promised))
+        words = opt_in(is_paid=not promised or any(promise["reward"] for promise in promised))
         yield "opt_in", fixed(words if human["people"] else CHOSEN_ELSEWHERE)
     asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
     languages = language_limit(
@@ -85,7 +86,7 @@ def _shared_items(report: ReportJson) -> Iterator[tuple[str, Text]]:
     shared = [
         clause("{of}", of=Population(kind, n=inputs[f"{kind}s"], path=f"inputs.{kind}s"))
         for kind in ("persona", "question")
-        if inputs[f"{kind}s"] < inputs["items"]
+        if 0 < inputs[f"{kind}s"] < inputs["items"]
     ]
     if shared:
         yield (
@@ -136,8 +137,8 @@ def _of_truth(report: ReportJson) -> Iterator[Text]:
     unknown, truth = unknown_truth(report), report["inputs"]["truth"]
     if unknown.n and unknown.is_whole:
         yield say(
-            "No item has a known own answer of its persona. Accuracy, calibration and all "
-            "comparisons of accuracy are undefined; agreement and certainty are not."
+            "Accuracy, calibration and all comparisons of accuracy are undefined; agreement and "
+            "certainty are not."
         )
     elif unknown.n:
         yield say(

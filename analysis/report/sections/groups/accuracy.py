@@ -25,11 +25,11 @@ def group_cell(side: GroupComparison, code: int) -> Json:
 def differences(side: GroupComparison, names: Sequence[str]) -> list[Json]:
     out = []
     for pair in side.differences:
-        found = pair.difference
+        difference = pair.difference
         entry: Json = {"first": names[pair.first], "second": names[pair.second]}
-        entry |= estimate(found, "difference")
-        put(entry, "p", number(pair.p), found.interval_reason or "no_variation")
-        put(entry, "p_holm", number(pair.p_adjusted), found.interval_reason or "no_variation")
+        entry |= estimate(difference, "difference")
+        put(entry, "p", number(pair.p), difference.interval_reason or "no_variation")
+        put(entry, "p_holm", number(pair.p_adjusted), difference.interval_reason or "no_variation")
         out.append(entry)
     return out
 
@@ -128,12 +128,12 @@ def _add_high_and_low(table: Json, values: Sequence[str], study: ReportedStudy) 
 
 def groups(report: ReportJson) -> list[Table]:
     tables = []
-    names, shown = run_names(report), whole_runs(report)
-    sides = ["People, majority", *(names[index] for index in shown)]
+    names, runs = run_names(report), whole_runs(report)
+    sides = ["People, majority", *(names[index] for index in runs)]
     for place, group in enumerate(report["groups"], start=1):
         rows = [
             [row["value"] or "(not said)", row["items"], row["people"]]
-            + [row["judges"][index] for index in shown]
+            + [row["judges"][index] for index in runs]
             for row in group["rows"]
         ]
         columns = (
@@ -156,7 +156,7 @@ def groups(report: ReportJson) -> list[Table]:
 
 def group_differences(report: ReportJson) -> list[Table]:
     """One table per grouping, in the order of the groups' own tables."""
-    names, shown = run_names(report), whole_runs(report)
+    names, runs = run_names(report), whole_runs(report)
     columns = (
         TableColumn("Who"),
         TableColumn("Group"),
@@ -165,9 +165,9 @@ def group_differences(report: ReportJson) -> list[Table]:
     )
     tables = []
     for place, group in enumerate(report["groups"], start=1):
-        found = group["differences"]
-        sides = [("People, majority", found["people"])]
-        sides += [(names[index], found["judges"][index]) for index in shown]
+        by_side = group["differences"]
+        sides = [("People, majority", by_side["people"])]
+        sides += [(names[index], by_side["judges"][index]) for index in runs]
         rows = [
             [who, pair["first"] or "(not said)", pair["second"] or "(not said)"]
             + [pair[key] for key in ("difference", "ci", "p", "p_holm")]
@@ -191,10 +191,10 @@ def group_differences(report: ReportJson) -> list[Table]:
 
 def personas(report: ReportJson) -> Table:
     """All persona features in one table."""
-    names, shown = run_names(report), whole_runs(report)
+    names, runs = run_names(report), whole_runs(report)
     rows = [
         [table["label"], row["value"] or "(not said)", row["items"], row["people"]]
-        + [row["judges"][index] for index in shown]
+        + [row["judges"][index] for index in runs]
         for table in report["groups"]
         if table["by"] == "feature"
         for row in table["rows"]
@@ -203,7 +203,7 @@ def personas(report: ReportJson) -> Table:
         TableColumn("Feature"),
         TableColumn("Value"),
         TableColumn("Items", "count"),
-        *(TableColumn(who, "share") for who in ("People, majority", *(names[i] for i in shown))),
+        *(TableColumn(who, "share") for who in ("People, majority", *(names[i] for i in runs))),
     )
     return Table("personas", "Accuracy by persona feature", columns, rows, CONDITIONAL)
 
@@ -221,8 +221,8 @@ class GroupAccuracy(Section):
     )
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        found, rows = group_tables(study)
-        return {"groups": found, "items": [{"groups": row} for row in rows]}
+        tables, rows = group_tables(study)
+        return {"groups": tables, "items": [{"groups": row} for row in rows]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield from groups(report)

@@ -99,7 +99,7 @@ def _test(
             group_of[label, name] = len(inside)
             inside.append(of_persona == code)
             outside.append((of_persona >= 0) & (of_persona != code))
-    found = permuted_groups(
+    test = permuted_groups(
         sums[0],
         sums[1],
         np.array(inside),
@@ -110,15 +110,15 @@ def _test(
     for place, entries in enumerate(sides):
         for entry in entries:
             at = place, group_of[entry["label"], entry["value"]]
-            for name, p in (("p", found.p[at]), ("p_max", found.adjusted[at])):
+            for name, p in (("p", test.p[at]), ("p_max", test.adjusted[at])):
                 put(entry[key], name, None if np.isnan(p) else number(p), _why(entry[key]))
         _adjust([entry[key] for entry in entries])
 
 
 def _why(difference: Json) -> str:
     """The reason why a difference has no test."""
-    found: str = difference.get("value_reason") or difference.get("ci_reason") or "no_variation"
-    return found
+    reason: str = difference.get("value_reason") or difference.get("ci_reason") or "no_variation"
+    return reason
 
 
 def _entries(
@@ -131,12 +131,12 @@ def _entries(
     entries: list[Json] = []
     persona = study.shared.persona
     for label, names, codes in grouped:
-        found = errors_by_group(wrong, codes, persona)
+        groups = errors_by_group(wrong, codes, persona)
         beyond = {}
         if people is not None:
             beyond = {one.group: one for one in errors_by_group(wrong - people, codes, persona)}
         # With two groups, one comparison is enough.
-        for one in found[: 1 if len(found) == 2 else None]:
+        for one in groups[: 1 if len(groups) == 2 else None]:
             if min(one.personas, one.personas_rest) >= FEWEST_PERSONAS:
                 entry = _entry(label, names[one.group], one)
                 if people is not None:
@@ -150,19 +150,19 @@ def _p_of(entry: Json) -> tuple[float, str, str]:
     return (1.0 if p is None else p), entry["label"], entry["value"]
 
 
-def _entry(label: str, value: str, found: GroupErrors) -> Json:
-    out: Json = {"label": label, "value": value, "n": found.n, "personas": found.personas}
-    put(out, "wrong", number(found.inside), "empty_group")
-    put(out, "wrong_elsewhere", number(found.outside), "empty_group")
-    out["difference"] = estimate(found.difference)
+def _entry(label: str, value: str, group: GroupErrors) -> Json:
+    out: Json = {"label": label, "value": value, "n": group.n, "personas": group.personas}
+    put(out, "wrong", number(group.inside), "empty_group")
+    put(out, "wrong_elsewhere", number(group.outside), "empty_group")
+    out["difference"] = estimate(group.difference)
     return out
 
 
-def _beyond(found: GroupErrors | None) -> Json:
+def _beyond(group: GroupErrors | None) -> Json:
     """The difference beyond people's; undefined if no item has both values."""
-    if found is None:
+    if group is None:
         return undefined("empty_group", "value", "ci")
-    out: Json = estimate(found.difference)
+    out: Json = estimate(group.difference)
     return out
 
 
@@ -176,11 +176,11 @@ def _adjust(entries: Sequence[Json]) -> None:
 
 
 def group_errors_table(report: ReportJson) -> Table:
-    found = report.get("group_errors", {"people": [], "judges": []})
-    sides = [("People, majority", found["people"])]
-    if found["judges"]:
+    errors = report.get("group_errors", {"people": [], "judges": []})
+    sides = [("People, majority", errors["people"])]
+    if errors["judges"]:
         names = run_names(report)
-        sides += [(names[index], found["judges"][index]) for index in whole_runs(report)]
+        sides += [(names[index], errors["judges"][index]) for index in whole_runs(report)]
     rows = []
     for who, entries in sides:
         for entry in entries:
@@ -273,11 +273,11 @@ class GroupTest:
 
 def group_tests(report: ReportJson) -> Iterator[GroupTest]:
     """The claims of judges that hold; groups in which none does are no question of anybody."""
-    found = report.get("group_errors", {"judges": []})
+    errors = report.get("group_errors", {"judges": []})
     names, level = run_names(report), level_of(report, GROUPS)
-    for index in whole_runs(report) if found["judges"] else ():
+    for index in whole_runs(report) if errors["judges"] else ():
         path = f"group_errors.judges.{index}"
-        for place, entry in enumerate(found["judges"][index]):
+        for place, entry in enumerate(errors["judges"][index]):
             tests = [
                 _tested(report, entry, f"{path}.{place}", key, level)
                 for key in ("difference", "beyond_people")
@@ -322,9 +322,9 @@ class TopicTest:
 
 def topic_tests(report: ReportJson) -> Iterator[TopicTest]:
     """The claims about topics that hold, of judges and of the majority."""
-    level, found = level_of(report, TOPICS), report.get("claims_tested", {}).get("members", ())
+    level, tests = level_of(report, TOPICS), report.get("claims_tested", {}).get("members", ())
     for name, test in members(report, TOPICS):
-        path = f"claims_tested.members.{found.index(test)}"
+        path = f"claims_tested.members.{tests.index(test)}"
         if test["p_max"] is None or test.get("value") is None:
             continue
         of = items(report, f"on “{test['about']}”", test["n"], f"{path}.n")
@@ -350,8 +350,8 @@ class GroupsSection(Section):
         # A table that a figure draws is shown with it, first.
         drawn = {figure.table: figure for figure in page.figures.values()}
         groups = [
-            (drawn.get(name), shown) for name, shown in tables.items() if name.startswith("group_")
+            (drawn.get(name), table) for name, table in tables.items() if name.startswith("group_")
         ]
-        if shown := tables.get("personas"):
-            groups.append((drawn.get("personas"), shown))
+        if table := tables.get("personas"):
+            groups.append((drawn.get("personas"), table))
         return {"groups": sorted(groups, key=lambda group: group[0] is None)}

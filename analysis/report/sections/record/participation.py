@@ -46,8 +46,8 @@ def _accuracy(study: ReportedStudy, votes: Votes) -> Json:
     """The number of answers and the accuracy of people with these votes."""
     majority = majority_accuracy(majority_vote(votes), study.truth, threshold=study.threshold)
     individual = individual_accuracy(votes, study.truth, threshold=study.threshold)
-    found = zip(BEFORE, (majority.overall, individual.overall), strict=True)
-    return {"answers": votes.n} | {name: cell(share) for name, share in found}
+    shares = zip(BEFORE, (majority.overall, individual.overall), strict=True)
+    return {"answers": votes.n} | {name: cell(share) for name, share in shares}
 
 
 def _without_flagged(study: ReportedStudy) -> Json:
@@ -65,9 +65,9 @@ def _without_flagged(study: ReportedStudy) -> Json:
 
 def _checks(data: Dataset) -> dict[str, int]:
     """Attention checks shown to counted annotators, and the number failed."""
-    seen = [shown for shown, _ in data.attention]
+    seen = [n for n, _ in data.attention]
     return {
-        "people": sum(shown > 0 for shown in seen),
+        "people": sum(n > 0 for n in seen),
         "seen": sum(seen),
         "failed": sum(failed for _, failed in data.attention),
     }
@@ -88,13 +88,13 @@ def _pay(data: Dataset, correct: int) -> Json:
         }
         for (currency, reward, minutes), n in sorted(data.promised.items())
     ]
-    currencies = {each["currency"] for each in promised} or {data.study.currency}
+    currencies = {promise["currency"] for promise in promised} or {data.study.currency}
     out: Json = {
         "currency": min(currencies),
         "finished": data.people.get("completed", 0),
         "promised": promised,
     }
-    total = math.fsum(each["rewards"] for each in promised) if promised else None
+    total = math.fsum(promise["rewards"] for promise in promised) if promised else None
     reason = "no_payments"
     if len(currencies) > 1:
         total, reason = None, "several_currencies"
@@ -143,14 +143,14 @@ def excluded_people(report: ReportJson) -> Table:
     """People excluded by researchers; empty without exclusions."""
     rows = [
         [
-            each["rater"] or "not shown here",
-            each["reason"] or "not shown here",
-            each["on"],
-            each["by"] or "a command",
-            "after it" if each["after_report"] else "before it",
-            each["answers"],
+            exclusion["rater"] or "not shown here",
+            exclusion["reason"] or "not shown here",
+            exclusion["on"],
+            exclusion["by"] or "a command",
+            "after it" if exclusion["after_report"] else "before it",
+            exclusion["answers"],
         ]
-        for each in report["human"].get("exclusions", ())
+        for exclusion in report["human"].get("exclusions", ())
     ]
     columns = (
         TableColumn("Person"),
@@ -176,14 +176,14 @@ def items_left_out(report: ReportJson) -> Table:
     """Items that the researchers took out; empty without any."""
     rows = [
         [
-            each["item"],
-            each["reason"] or "not shown here",
-            each["on"] or "before the import",
-            each["by"] or "a command",
-            "after it" if each["after_report"] else "before it",
-            each["answers"],
+            entry["item"],
+            entry["reason"] or "not shown here",
+            entry["on"] or "before the import",
+            entry["by"] or "a command",
+            "after it" if entry["after_report"] else "before it",
+            entry["answers"],
         ]
-        for each in report.get("items_left_out", ())
+        for entry in report.get("items_left_out", ())
     ]
     columns = (
         TableColumn("Item"),
@@ -285,7 +285,7 @@ class Participation(Section):
             {"group": group, "wanted": wanted, "finished": finished}
             for group, wanted, finished in data.quotas
         ]
-        left_out = [asdict(each) for each in data.left_out]
+        left_out = [asdict(entry) for entry in data.left_out]
         return {
             **({"items_left_out": left_out} if left_out else {}),
             "human": {
@@ -293,7 +293,7 @@ class Participation(Section):
                 "people": dict(data.people),
                 **({"recruiting": asdict(data.recruiting)} if data.recruiting else {}),
                 "not_counted": dict(data.not_counted),
-                "exclusions": [asdict(each) for each in data.exclusions],
+                "exclusions": [asdict(entry) for entry in data.exclusions],
                 "before_exclusions": _before_exclusions(study),
                 "without_flagged": _without_flagged(study),
                 "quotas": quotas_,
@@ -339,11 +339,11 @@ def raters(study: ReportedStudy) -> list[Json]:
             ("a", side == 0),
         )
     }
-    found = annotator_quality(
+    qualities = annotator_quality(
         votes, truth, side=side, position=data.answers.position, seconds=data.answers.seconds
     )
     rows = []
-    for index, (pseudonym, quality) in enumerate(zip(data.raters, found, strict=True)):
+    for index, (pseudonym, quality) in enumerate(zip(data.raters, qualities, strict=True)):
         own = {name: int(counts[index]) for name, counts in counted.items()}
         row: Json = {"rater": pseudonym} | _row(quality, own)
         seen, failed = data.attention[index] if data.attention else (0, 0)

@@ -69,8 +69,8 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
     could[asked] = True
     could &= truth >= 0
     n, correct = int(verdicts.scored.sum()), int((verdicts.correct == 1).sum())
-    found = accuracy_bounds(correct, n, int(could.sum()) - n)
-    return {"not_scored": found.n_excluded} | pick(found, "low high")
+    bounds = accuracy_bounds(correct, n, int(could.sum()) - n)
+    return {"not_scored": bounds.n_excluded} | pick(bounds, "low high")
 
 
 def _record(run: RunData) -> Json:
@@ -106,8 +106,8 @@ def _words(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"{prompt['task']}, {about} ({prompt['sha256'][:12]})", text
     for name, text in words.items():
         if name != "prompts":
-            shown = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
-            yield name.replace("_", " "), shown
+            string = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+            yield name.replace("_", " "), string
 
 
 def excluded(report: ReportJson) -> Table:
@@ -164,8 +164,8 @@ def price(report: ReportJson) -> Table:
             ("People, majority", "majority"),
         ):
             correct = people[side]["correct"]
-            each = pay["rewards"] / correct if correct else None
-            rows.append([who, pay["currency"], pay["rewards"], correct, each])
+            price_of_one = pay["rewards"] / correct if correct else None
+            rows.append([who, pay["currency"], pay["rewards"], correct, price_of_one])
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         cost = judge["cost"]
         rows.append([name, "USD", cost["usd"], judge["correct"], cost["usd_per_correct"]])
@@ -370,7 +370,7 @@ def _of_judges(report: ReportJson) -> Iterator[Text]:
                 asked=asked,
                 why=joined(list(_unread(judge, asked, f"judges.{place}")), last=", "),
             )
-        elif not asked.is_whole:
+        elif not asked.is_whole and judge.get("competes", True):
             yield say(
                 "{name} was asked about {asked}; comparisons use the items that both sides "
                 "decided.",
@@ -428,9 +428,9 @@ def _conditions(report: ReportJson) -> Iterator[Text]:
 MANY_MISSING = 0.05
 
 
-def _item_rows(report: ReportJson, shown: ShownTable) -> Iterator[Any]:
+def _item_rows(report: ReportJson, table: ShownTable) -> Iterator[Any]:
     """The rows of the items table, with the values used by filters."""
-    for row, item in zip(shown.rows, report["items"], strict=False):
+    for row, item in zip(table.rows, report["items"], strict=False):
         sides = [
             [side["choice"], side["certainty"], {True: 1, False: 0, None: None}[side["correct"]]]
             for side in (item["people"], *item["judges"])
@@ -453,21 +453,21 @@ def _excluded(report: ReportJson) -> Text | None:
 
 def _pooled(report: ReportJson) -> Iterator[tuple[str, Text]]:
     """People in several of the pooled studies, and those for whom this is unknown."""
-    found, path = report["study"]["source"].get("pooled_people"), "study.source.pooled_people"
-    if not found:
+    pooled, path = report["study"]["source"].get("pooled_people"), "study.source.pooled_people"
+    if not pooled:
         return
-    if n := found["in_several"]:
+    if n := pooled["in_several"]:
         people = Population("person", n=n, path=f"{path}.in_several")
         form = "{people} took part in several of the pooled studies; each counts once."
         yield "pooled", say(form, people=people)
-    if n := found["repeated_answers"]:
+    if n := pooled["repeated_answers"]:
         answers = Population("answer", n=n, path=f"{path}.repeated_answers")
         form = (
             "{answers} to an item that the same person had answered in an earlier study "
             "{answers.is} left out."
         )
         yield "pooled", say(form, answers=answers)
-    if n := found["unknown"]:
+    if n := pooled["unknown"]:
         form = (
             "For {people} no platform id was stored, so we cannot tell whether they took part in "
             "several of the pooled studies; they count once in each. If somebody took part in "
@@ -538,7 +538,7 @@ class Record(Section):
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         # Templates resolve a dictionary's method “items” before the key “items”.
-        shown = page.tables.get("items")
-        rows = list(_item_rows(page.report, shown)) if shown else []
+        table = page.tables.get("items")
+        rows = list(_item_rows(page.report, table)) if table else []
         took_part = _took_part(page.report)
-        return {"item_table": shown, "item_rows": rows, "took_part": took_part}
+        return {"item_table": table, "item_rows": rows, "took_part": took_part}

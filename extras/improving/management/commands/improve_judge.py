@@ -34,6 +34,12 @@ class Command(BaseCommand):
             "--run", metavar="ID", help="the run to improve, by the id on its page (default: first)"
         )
         parser.add_argument(
+            "--annotator",
+            metavar="PSEUDONYM",
+            default="",
+            help="learn from this annotator’s answers alone, and predict their others",
+        )
+        parser.add_argument(
             "--judge",
             metavar="NAME",
             help="let this judge write guidelines (default: the judge of the run)",
@@ -108,6 +114,7 @@ class Command(BaseCommand):
     def _wish(self, run: JudgeRun, options: dict[str, Any]) -> requests.ImprovementWish:
         return requests.wish_of(
             run,
+            annotator=options["annotator"],
             writer=options["judge"] or "",
             learn=None if options["learn"] == requests.ALONE else options["learn"],
             most=options["most"],
@@ -118,7 +125,7 @@ class Command(BaseCommand):
 
     def _requested(self, wish: requests.ImprovementWish, options: dict[str, Any]) -> Improvement:
         budget = options["budget"]
-        same = Improvement.objects.filter(run=wish.run)
+        same = Improvement.objects.filter(run=wish.run, annotator=wish.annotator)
         if improvement := waiting_job(same):
             return improvement
         last = same.order_by("-pk").first()
@@ -131,8 +138,8 @@ class Command(BaseCommand):
         price = "unknown" if cost.dollars is None else f"${cost.dollars:.4f}"
         size = cost.size
         self.stdout.write(
-            f"To learn from: {size.learn:,} items of {size.personas[0]:,} personas. Sealed: "
-            f"{size.sealed:,} items of {size.personas[1]:,} personas, which find a gain of "
+            f"To learn from: {size.learn:,} items of {size.personas[0]:,} {cost.units}. Sealed: "
+            f"{size.sealed:,} items of {size.personas[1]:,} {cost.units}, which find a gain of "
             f"{(size.findable or 0) * 100:.0f} points in 4 of 5 trials. Items needed: "
             f"{size.sizes}.\n"
             f"At most {cost.guidelines:,} requests for guidelines, {cost.learning:,} questions on "
