@@ -135,9 +135,8 @@ def _ask_for_guidelines(improvement: Improvement, learner: Learner, progress: Jo
         if not refused:
             return
         for request in refused:
-            request.items = request.items[: max(_FEWEST_CASES, len(request.items) // 2)]
-            request.state = WAITING
-            request.save(update_fields=["items", "state"])
+            fewer = request.items[: max(_FEWEST_CASES, len(request.items) // 2)]
+            improvement.requests.filter(pk=request.pk).update(items=fewer, state=WAITING)
 
 
 @transaction.atomic
