@@ -241,6 +241,11 @@ class ProlificReservation(models.Model):
 class ProlificSubmission(models.Model):
     """A copy of Prolific's data on one participant's submission."""
 
+    # Statuses after which nothing is left to decide.
+    FINAL = frozenset(
+        {"APPROVED", "REJECTED", "RETURNED", "TIMED-OUT", "SCREENED OUT", "PARTIALLY APPROVED"}
+    )
+
     prolific_study = models.ForeignKey(
         ProlificStudy, on_delete=models.PROTECT, related_name="submissions"
     )

@@ -18,7 +18,6 @@ from annotation.models import (
     ProlificStudy,
     ProlificSubmission,
 )
-from annotation.prolific.api.types import FINAL
 from studies.extra import Kind
 from studies.models import Study
 from studies.services.studies import lock_study, record
@@ -136,7 +135,9 @@ def purge_identities(*, study_id: int) -> int:
     submissions = ProlificSubmission.objects.filter(prolific_study__study=study)
     ProlificEvent.objects.filter(resource_id__in=submissions.values("submission_id")).delete()
     # Those that are still to be paid come back with the next reading, until they are.
-    submissions.exclude(status__in=FINAL).exclude(bonus_lines__is_open=True).delete()
+    submissions.exclude(status__in=ProlificSubmission.FINAL).exclude(
+        bonus_lines__is_open=True
+    ).delete()
     forget_payments(submissions)
     Invitation.objects.filter(study=study).delete()
     purged, _ = ProlificIdentity.objects.filter(annotator__study=study).delete()

@@ -27,7 +27,6 @@ from annotation.models import (
     ProlificSubmission,
     random_code,
 )
-from annotation.prolific.api.types import FINAL
 from annotation.seats import flow
 from annotation.services.endings import withdraw
 from annotation.services.identities import forget_payments, identity_hashes, imported_hashes
@@ -239,7 +238,7 @@ def _item_answers(annotator: Annotator) -> QuerySet[Annotation]:
 def obstacle_to_deletion(annotator: Annotator) -> str:
     """Why somebody's data cannot be deleted now; empty if nothing is in the way."""
     submissions = annotator.prolific_submissions
-    if submissions.exclude(status__in=FINAL).exists():
+    if submissions.exclude(status__in=ProlificSubmission.FINAL).exists():
         return (
             "Their submission on Prolific is not settled, and without its id nobody can pay them. "
             "Approve it or ask them to return it under Approve and pay. Then delete."

@@ -24,8 +24,6 @@ SCHEDULED = "SCHEDULED"
 SCREENED_OUT = "SCREENED OUT"
 TIMED_OUT = "TIMED-OUT"
 UNPUBLISHED = "UNPUBLISHED"
-# Statuses of a submission after which nothing is left to decide.
-FINAL = frozenset({APPROVED, REJECTED, RETURNED, TIMED_OUT, SCREENED_OUT, PARTIALLY_APPROVED})
 
 
 def minor(amount: Any) -> int:

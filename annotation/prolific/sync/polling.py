@@ -34,7 +34,6 @@ from annotation.prolific.api.transport import (
     ProlificRateLimited,
     Unauthorized,
 )
-from annotation.prolific.api.types import FINAL
 from annotation.prolific.sync.sync import REFRESHED_EVERY, follow, with_account
 from annotation.seats import flow
 from annotation.services.identities import with_ids
@@ -185,9 +184,9 @@ def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
     rows = rows.filter(Q(**{refused: None}) | clock.long_ago(refused, _REFUSED_READ_EVERY))
     planned = "study__recruitment__read_next_at"
     rows = rows.filter(Q(**{planned: None}) | clock.has_ended(planned, _AT_REST))
-    unsettled = with_ids(ProlificSubmission.objects.exclude(status__in=FINAL)).values(
-        "prolific_study"
-    )
+    unsettled = with_ids(
+        ProlificSubmission.objects.exclude(status__in=ProlificSubmission.FINAL)
+    ).values("prolific_study")
     now = clock.now()
     due = Q(seen_at=None) | Q(created_at__gt=now - OLD_AFTER)
     due |= clock.long_ago("seen_at", _OLD_READ_EVERY)

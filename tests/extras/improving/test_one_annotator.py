@@ -90,7 +90,7 @@ def test_no_prompt_shows_the_item_that_it_asks_about_nor_a_sealed_one(run, peopl
     for learned in done.wordings.exclude(fold=0).select_related("wording"):
         own = {item.item for item in of_part(items, LEARN) if item.fold == learned.fold}
         assert not any(texts[pk] in learned.wording.template for pk in own)
-    parts = {}
+    parts: dict[str, set[int]] = {}
     for item in items:
         parts.setdefault(texts[item.item], set()).add(item.part)
     assert {len(own) for own in parts.values()} == {1}
@@ -128,7 +128,7 @@ def test_questions_are_never_in_both_parts_where_items_repeat_them(run, people):
     items, _ = split(run, 0.5, people[0])
 
     texts = dict(Item.objects.values_list("pk", "question"))
-    part = {}
+    part: dict[str, int] = {}
     assert all(part.setdefault(texts[one.item], one.part) == one.part for one in items)
     assert {one.part for one in items} == {LEARN, SEALED}
 
