@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.data.arrays import MISSING, RunData
 from analysis.report.quantities import (
     Name,
     Quantity,
@@ -107,13 +108,12 @@ def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Any) -> list[Json]:
     rows = []
     for framing in ways.framings:
         for one, other in combinations(ways.wordings, 2):
-            pair = ways.run_of(one, framing), ways.run_of(other, framing)
-            if pair[0] is None or pair[1] is None:
+            first, second = ways.run_of(one, framing), ways.run_of(other, framing)
+            if first is None or second is None:
                 continue
             sides = [
                 credits_of(study.data, run, read_by(study.data, run, ways.orders[0]), half=True)
-                for run in pair
-                if run is not None
+                for run in (first, second)
             ]
             gaps = sides[0] - sides[1]
             row: Json = {"first": one, "second": other, "framing": framing}
@@ -125,9 +125,27 @@ def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Any) -> list[Json]:
             put(row, "difference", number(difference.value), reason)
             put(row, "ci", ends(difference.interval), reason)
             put(row, "p", number(difference.p), reason)
-            rows.append(row)
+            rows.append(row | _changed(first, second))
     _adjust(rows)
     return rows
+
+
+def _changed(one: RunData, other: RunData) -> Json:
+    """How many verdicts differ between two runs, reading by reading: item, order and sample."""
+
+    def verdicts(run: RunData) -> dict[tuple[int, ...], int]:
+        rows = run.judgments
+        columns = (rows.item, rows.shown_first, rows.sample)
+        places = zip(*(column.tolist() for column in columns), strict=True)
+        read = zip(places, rows.choice.tolist(), strict=True)
+        return {place: choice for place, choice in read if choice != MISSING}
+
+    first, second = verdicts(one), verdicts(other)
+    both = first.keys() & second.keys()
+    changed = sum(first[place] != second[place] for place in both)
+    entry: Json = {"readings": len(both)}
+    put(entry, "changed", changed / len(both) if both else None, "" if both else "empty_group")
+    return entry
 
 
 def _adjust(rows: Sequence[Json]) -> None:
@@ -217,10 +235,13 @@ def pairs_table(report: ReportJson) -> Table:
             ("95 % interval", "points_range", "ci"),
             ("p", "p", "p"),
             ("Holm p", "p", "p_holm"),
+            ("Of both", "count", "readings", "Verdicts"),
+            ("Changed", "percent", "changed", "Verdicts"),
         ],
-        "On all items asked in both; one without a verdict counts half. t intervals over "
-        "personas, or over items if there are fewer than eight personas. Holm: over all pairs of "
-        "a judge.",
+        "Verdicts of both: readings of the same item, order and sample; changed: with another "
+        "choice. Difference: on all items asked in both; one without a verdict counts half. t "
+        "intervals over personas, or over items if there are fewer than eight personas. Holm: over "
+        "all pairs of a judge.",
         first="Judge",
     )
 
@@ -348,6 +369,8 @@ fixed_beforehand | flag | Whether all wordings were chosen before the first judg
 ways | list | Accuracy of each wording.
 ways.order | text | Order of the responses.
 agreement_n | count | Items of the agreement.
+readings | count | Verdicts on the same item, in the same order and sample, in both wordings.
+wording.pairs.changed | share | Share of them that are different.
 effects | list | Effect of each factor: wording, order, framing.
 factor | text | Name of the factor.
 means | list | Mean accuracy at each level.

@@ -103,6 +103,15 @@ def test_a_framing_without_profile_counts_as_no_persona():
     assert features == {"observer": "all", "neutral": "none"}
 
 
+def test_changed_verdicts_are_counted_reading_by_reading():
+    [entry] = section_of(asked({"": 1.0, "odd": 0.0, "same": 1.0}, framings=("observer",), items=8))
+
+    assert {
+        (pair["first"], pair["second"]): (pair["readings"], pair["changed"])
+        for pair in entry["pairs"]
+    } == {("", "odd@1"): (16, 1.0), ("", "same@1"): (16, 0.0), ("odd@1", "same@1"): (16, 1.0)}
+
+
 def test_a_grid_with_gaps_has_no_shares():
     study = asked({"": 0.8, "odd": 0.6}, items=8)
     JudgeRun.objects.filter(wording=None, framing="persona").update(probe_first=True)
