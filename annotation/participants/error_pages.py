@@ -17,6 +17,10 @@ from studies.pages.addressed import UnknownButton
 from studies.texts.languages import page_language
 
 _RETRY_SECONDS = 5
+UNKNOWN_BUTTON = (
+    "The page does not have this button, so nothing was done. Go back, reload the page and choose "
+    "again."
+)
 _BELOW_A_STUDY = re.compile(r"/s/([-\w]+)/")
 _AWAY = (OperationalError, InterfaceError, StorageUnreachable)
 
@@ -52,8 +56,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    is_button = isinstance(exception, UnknownButton)
-    return _page(request, "400.html", 400, is_button=is_button)
+    words = UNKNOWN_BUTTON if isinstance(exception, UnknownButton) else ""
+    return _page(request, "400.html", 400, words=words)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

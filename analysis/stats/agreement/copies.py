@@ -123,8 +123,6 @@ def answered_alike(
     if not one.size:
         return AnsweredAlike(np.zeros(0, dtype=np.int64), 0, None, None)
     n = np.asarray(shared.data, dtype=np.int64)
-    if not n.size:  # as with one person; SciPy takes no empty places
-        return AnsweredAlike(people[:0], 0, None, None)
     found = same_throughout(n, np.asarray(same[one, other]).ravel())
     alike = np.unique(np.concatenate([one[found.people], other[found.people]]))
     others = found.others_same / found.others_items if found.others_items else None

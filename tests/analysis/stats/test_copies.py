@@ -5,7 +5,9 @@ import pytest
 from scipy.stats import betabinom
 
 from analysis.stats.agreement.copies import (
+    UNLIKELY,
     _all_same,
+    answered_alike,
     fewest_with,
     follows_majority,
     same_throughout,
@@ -100,3 +102,31 @@ def test_without_two_answers_to_an_item_there_is_no_bound():
 )
 def test_the_fewest_clusters_with_a_share_of_the_rows(sizes, expected):
     assert fewest_with(0.8, sizes) == expected
+
+
+def panels(rng, people, items, together, right, skills, ease):
+    """Answers of people in groups that share their items; nobody copies, and items differ."""
+    rows = []
+    for group in range(people // together):
+        truth = rng.integers(0, 2, items)
+        level = np.log(right / (1 - right)) + rng.normal(0, ease, items)
+        for person in range(group * together, (group + 1) * together):
+            chance = 1 / (1 + np.exp(-level - rng.normal(0, skills)))
+            choice = np.where(rng.random(items) < chance, truth, 1 - truth)
+            rows.append((group * items + np.arange(items), np.full(items, person), choice))
+    return (np.concatenate(column) for column in zip(*rows, strict=True))
+
+
+# With other seeds, and other worlds, than those on which the limit was chosen.
+@pytest.mark.nightly
+@pytest.mark.parametrize("people", [5, 9, 30])
+@pytest.mark.parametrize("right", [0.7, 0.8, 0.9])
+@pytest.mark.parametrize(("skills", "ease"), [(0.3, 0), (1.5, 2.5)])
+def test_people_who_answer_independently_are_seldom_taken_for_copies(people, right, skills, ease):
+    rng, named = np.random.default_rng((20261130, people)), 0
+    for _ in range(200):
+        together = 5 if people == 5 else 3
+        result = answered_alike(*panels(rng, people, 40, together, right, skills, ease))
+        named += result.p is not None and result.p <= UNLIKELY and (result.others or 0) <= 0.8
+
+    assert named <= 0.05 * 200
