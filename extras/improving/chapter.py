@@ -282,7 +282,7 @@ def _finding(one: Mapping[str, Any], path: str, level: float) -> Text:
     if not held:
         best = max(tried, key=lambda n: one["wordings"][n]["difference"])
         return say(
-            "{judge}: {open} ({tried} tried once on {sealed}; the best gained {gain} points, "
+            "{judge}: {open} ({tried} tried once on {sealed}; gain of the best: {gain} points, "
             "{gain.interval}).{chance}",
             judge=name,
             open=cannot_tell(is_better),
