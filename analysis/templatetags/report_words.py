@@ -15,7 +15,7 @@ from analysis.report.tables import Cell, ShownTable
 from studies.money import format_cost
 
 register = template.Library()
-for form in (words.count, words.decimal, words.p_value, words.reason):
+for form in (words.count, words.decimal, words.p_cell, words.p_value, words.reason):
     register.filter(form.__name__, form)
 register.filter("listed", words.listed)
 register.filter("money", format_cost)
