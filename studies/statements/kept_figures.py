@@ -21,9 +21,9 @@ def kept(
     *key: object,
     count: Callable[[], Figures],
     rows: Callable[[Figures], int],
-    seconds: int = SECONDS,
+    seconds: int = 0,
 ) -> Figures:
-    """What `count` returns; up to `seconds` old if it counted more than `LARGE` `rows`.
+    """What `count` returns; up to `seconds` old (0: `SECONDS`) if it counted over `LARGE` `rows`.
 
     `name` and `key` say what is counted. Refreshing pages and several viewers of a page share one
     count. A slow count is kept longer, up to a minute.
@@ -35,5 +35,6 @@ def kept(
         figures = count()
         if rows(figures) > LARGE:
             took = time.monotonic() - started
-            cache.set(address, figures, max(seconds, min(MOST_SECONDS, TIMES_AS_LONG * took)))
+            longer = min(MOST_SECONDS, TIMES_AS_LONG * took)
+            cache.set(address, figures, max(seconds or SECONDS, longer))
     return figures
