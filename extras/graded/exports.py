@@ -225,10 +225,10 @@ def score_rows(study: Study) -> Iterator[dict[str, Any]]:
         ).select_related("item__persona")
         for judgment in judged.order_by("item__key", "pk"):
             readings[judgment.item].append((judgment.details or {})["scores"])
-        for item, found in readings.items():
+        for item, scores_of_item in readings.items():
             own: dict[str, float | None] = {}
             for side in ("r1", "r2"):
-                own[side] = mean = fmean(scores[side] for scores in found)
+                own[side] = mean = fmean(scores[side] for scores in scores_of_item)
                 if scale == ScoreScale.RIGHT:
                     # Readings that are evenly split have no verdict.
                     own[side] = None if mean == 1.5 else round(mean)

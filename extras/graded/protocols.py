@@ -6,11 +6,9 @@ from typing import Any
 
 from judging.engine.interface import Verdict
 from judging.protocols.parsing import read_object
-from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.protocol import JudgingProtocol, NextToReference
 from judging.protocols.statements import readable
 from judging.protocols.usual import YES_OR_NO, Score, says
-from studies.models import Item
-from studies.texts.slots import Slots
 
 
 class Score5(Score):
@@ -25,20 +23,12 @@ class Score7(Score):
     highest = 7
 
 
-class RightWrong(Score):
+class RightWrong(NextToReference, Score):
     """Whether each response is right, next to the item's reference answer: 1 wrong, 2 right."""
 
     name = "right-wrong"
     description = "Right or wrong: each response alone, next to the item’s reference answer"
     highest = 2
-    left_out = {"reference": ""}
-    why_left_out = "The item has no reference answer."
-    needs_slots = {"reference": "shows it"}
-
-    def filled(
-        self, slots: Slots, item: Item, *, seed: int, shown_first: str, language: str
-    ) -> Slots:
-        return replace(slots, reference=item.reference)
 
     def form(self) -> dict[str, Mapping[str, Any]]:
         return {"answer": {"type": "string", "enum": ["Yes", "No"]}}
@@ -50,8 +40,8 @@ class RightWrong(Score):
         """2 for a yes, 1 for a no; None if the reply has neither, or both."""
         if (score := self.score_in_form(text)) is not None:
             return score
-        found: set[Any] = {says(word) for word in YES_OR_NO.finditer(readable(text).text)}
-        return {"yes": 2, "no": 1}[found.pop()] if len(found) == 1 else None
+        answers: set[Any] = {says(word) for word in YES_OR_NO.finditer(readable(text).text)}
+        return {"yes": 2, "no": 1}[answers.pop()] if len(answers) == 1 else None
 
 
 class _Steps(Score):

@@ -6,9 +6,7 @@ from typing import Any
 
 from judging.engine.interface import Options, Verdict
 from judging.engine.messages import is_empty
-from judging.protocols.protocol import JudgingProtocol
-from studies.models import Item
-from studies.texts.slots import Slots
+from judging.protocols.protocol import JudgingProtocol, NextToReference
 
 _LONGEST = 2_000  # characters of a statement that a judgment keeps
 
@@ -44,19 +42,11 @@ class Committed(JudgingProtocol):
         return replace(verdict, details={**verdict.details, **statement})
 
 
-class Reference(JudgingProtocol):
+class Reference(NextToReference):
     """A choice between the two responses next to the item's reference answer."""
 
     name = "reference"
     description = "Reference: choice of a response, with the item’s reference answer in the prompt"
-    left_out = {"reference": ""}
-    why_left_out = "The item has no reference answer."
-    needs_slots = {"reference": "shows it"}
-
-    def filled(
-        self, slots: Slots, item: Item, *, seed: int, shown_first: str, language: str
-    ) -> Slots:
-        return replace(slots, reference=item.reference)
 
 
 COMMITTED, REFERENCE = Committed(), Reference()

@@ -1,6 +1,7 @@
 """The base class of judging protocols, and the usual ones: the question and how it is read."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 from judging.engine.interface import SIDES, Options, Verdict
@@ -178,6 +179,17 @@ class JudgingProtocol:
     def keeps_form(self, text: str) -> bool:
         """Whether a reply is in the form that `form` describes."""
         return read_form(text) is not None
+
+
+class NextToReference(JudgingProtocol):
+    """Shows the item's reference answer; items without one are left out."""
+
+    left_out = {"reference": ""}
+    why_left_out = "The item has no reference answer."
+    needs_slots = {"reference": "shows it"}
+
+    def filled(self, slots: Any, item: Any, *, seed: int, shown_first: str, language: str) -> Any:
+        return replace(slots, reference=item.reference)
 
 
 class Standard(JudgingProtocol):

@@ -123,10 +123,10 @@ def answered_alike(
     if not one.size:
         return AnsweredAlike(np.zeros(0, dtype=np.int64), 0, None, None)
     n = np.asarray(shared.data, dtype=np.int64)
-    found = same_throughout(n, np.asarray(same[one, other]).ravel())
-    alike = np.unique(np.concatenate([one[found.people], other[found.people]]))
-    others = found.others_same / found.others_items if found.others_items else None
-    return AnsweredAlike(alike, found.fewest, others, found.p)
+    throughout = same_throughout(n, np.asarray(same[one, other]).ravel())
+    alike = np.unique(np.concatenate([one[throughout.people], other[throughout.people]]))
+    others = throughout.others_same / throughout.others_items if throughout.others_items else None
+    return AnsweredAlike(alike, throughout.fewest, others, throughout.p)
 
 
 @dataclass(frozen=True)
