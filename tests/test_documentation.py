@@ -178,6 +178,7 @@ OF_EXTRAS = {
     "reference": "judges_compared",
     "arena": "arena",
     "--grades": "graded",
+    "right-wrong": "graded",
     "--tiers": "judges_compared",
     "improve_judge": "improving",
 }
