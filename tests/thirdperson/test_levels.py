@@ -288,3 +288,20 @@ def test_three_people_with_equal_shares_are_too_few_and_not_perhaps_uneven(tmp_p
     _, text = told(path, "--level", "ordinal", "--judge", "good")
 
     assert "good could replace an annotator: 3 people are too few." in " ".join(text.split())
+
+
+def test_tables_have_no_column_and_no_row_without_a_value(tmp_path, told):
+    rng = np.random.default_rng(3)
+    path = tmp_path / "one.csv"
+    rows = [(f"q{n}", step, min(step + n % 2, 4)) for n, step in enumerate(rng.integers(1, 5, 80))]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("item", "country", "model"), *rows])
+
+    _, text = told(path, "--people", "country", "--judge", "model", "--level", "ordinal")
+
+    _, _, judges = text.partition("\nJudges\n")
+    head = judges.splitlines()[0]
+    assert "Kappa  Its label minus people’s" in head
+    assert "Agrees" not in head
+    assert "CI" not in head
+    assert "Agreement of people" not in text

@@ -46,7 +46,9 @@ Cells = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 
 def _tables(finding: ScaleFinding) -> Iterator[Cells]:
     """A title, the columns, and rows of words."""
-    minus = ("Minus people (95 % CI)",) if finding.scale.is_graded else ()
+    shifts = [one.shift for one in finding.verdicts if one.shift]
+    ends = " (95 % CI)" if any(shift.ends for shift in shifts) else ""
+    minus = (f"Its label minus people’s{ends}",) if finding.scale.is_graded else ()
     yield (
         "Judges",
         (
@@ -127,6 +129,23 @@ def _tables(finding: ScaleFinding) -> Iterator[Cells]:
             for one, other, n, kappa in finding.pairs[:_MOST_PAIRS]
         ],
     )
+
+
+def _shown_tables(finding: ScaleFinding) -> Iterator[Cells]:
+    """The tables without empty rows and columns, and none that would be empty."""
+    for title, columns, rows in _tables(finding):
+        rows = [row for row in rows if any(map(_has_value, row[1:]))]
+        kept = [n for n in range(len(columns)) if n == 0 or any(_has_value(row[n]) for row in rows)]
+        if rows:
+            yield (
+                title,
+                tuple(columns[n] for n in kept),
+                [tuple(row[n] for n in kept) for row in rows],
+            )
+
+
+def _has_value(cell: str) -> bool:
+    return not cell.startswith("–")
 
 
 def _right_labels(finding: ScaleFinding) -> Iterator[Cells]:
@@ -239,9 +258,8 @@ def terminal_lines(
         lines += wrapped(f"What to do next: {finding.advice}")
     if chart := terminal.strip(chart_of(finding)):
         lines += ["", *chart[:-1]]
-    for title, columns, rows in _tables(finding):
-        if rows:
-            lines += ["", title, *aligned([columns, *rows], terminal.width)]
+    for title, columns, rows in _shown_tables(finding):
+        lines += ["", title, *aligned([columns, *rows], terminal.width)]
     return [*lines, "", *(line for text in finding.caveats for line in wrapped(text, "- "))]
 
 
@@ -256,12 +274,11 @@ def markdown(
     if finding.advice:
         lines += [f"What to do next: {escaped(finding.advice)}", ""]
     lines += [f"{escaped(_size(finding, name))}.", ""]
-    for title, columns, rows in _tables(finding):
-        if rows:
-            lines += [f"#### {escaped(title)}", ""]
-            lines += ["| " + " | ".join(columns) + " |", "| --- " * len(columns) + "|"]
-            lines += ["| " + " | ".join(map(escaped, row)) + " |" for row in rows]
-            lines.append("")
+    for title, columns, rows in _shown_tables(finding):
+        lines += [f"#### {escaped(title)}", ""]
+        lines += ["| " + " | ".join(columns) + " |", "| --- " * len(columns) + "|"]
+        lines += ["| " + " | ".join(map(escaped, row)) + " |" for row in rows]
+        lines.append("")
     lines += [f"- {escaped(caveat)}" for caveat in finding.caveats]
     lines += ["", "#### What was read", "", *(f"- {escaped(line.strip())}" for line in reading)]
     return "\n".join([*lines, ""])
