@@ -25,7 +25,12 @@ from judging.protocols.statements import READING_VERSION
 from judging.runs.judges import keep_exact
 from judging.runs.request_conditions import FILMS
 from judging.runs.reuse import reuse_answers
-from judging.runs.row_creation import RunStudyFacts, create_judgments, share_requests
+from judging.runs.row_creation import (
+    RunStudyFacts,
+    chosen_items,
+    create_judgments,
+    share_requests,
+)
 from judging.runs.spec import RunSpec, check_combination, language_for
 from judging.selectors import has_replies
 from judging.worker import run_states
@@ -40,7 +45,7 @@ from judging.worker.endpoints import (
 from judging.worker.unread import unread_of
 from studies import personas as feature_sets
 from studies.media import is_film, keeper, media_types
-from studies.models import Study
+from studies.models import Item, Study
 from studies.services.extras import turn_on
 from studies.services.studies import lock_study, record
 from studies.statements import clock
@@ -53,6 +58,12 @@ _NO_SUCH_RUN = FailureReason(
     "no_run_to_extend",
     "{field} needs exactly one run with fewer samples or one order, and otherwise the same "
     "parameters; there are {count}. Leave {field} out to start a separate run.",
+)
+_LARGER_RUN = FailureReason(
+    "larger_run",
+    "{field}: run {run} has {open} open questions about other items than the first {value}, and "
+    "would ask them too. Leave {field} out to continue it, or choose another {names[seed]} for a "
+    "separate run.",
 )
 _NO_FEATURE = FailureReason(
     "no_feature", "{field}: no persona has the feature “{feature}”. Use one of: {known}."
@@ -231,6 +242,7 @@ def run_for(
         stored = JudgeRun.objects.select_related("judge", "study").get(key=key)
         if spec.extend and protocol_sha256(stored) != run.parameters["protocol_sha256"]:
             raise BadRun(_OTHER_RUN)
+        _check_limit(stored, spec.limit)
         return stored
     run.key = key
     if spec.extend:
@@ -247,6 +259,17 @@ def run_for(
     if any(map(is_film, media_types(study))):
         run.parameters[FILMS] = keeper().of_films
     return run
+
+
+def _check_limit(run: JudgeRun, limit: int | None) -> None:
+    """Refuse a limit that a run with open questions about further items would not keep."""
+    if limit is None:
+        return
+    items = Item.objects.filter(pk__in=chosen_items(run.study, limit).values("pk"))
+    states = (*Judgment.OPEN, Judgment.State.ERROR)
+    count = Judgment.objects.filter(run=run, state__in=states).exclude(item__in=items).count()
+    if count:
+        raise ConflictingValue("limit", _LARGER_RUN, run=run.public_id, open=count, value=limit)
 
 
 def _is_structured(run: JudgeRun, spec: RunSpec) -> bool:

@@ -141,6 +141,19 @@ def test_a_limit_takes_the_first_items_by_key_and_a_later_call_the_rest(judge, l
     assert (whole.state, len(llm.requests)) == ("done", 4)
 
 
+def test_a_smaller_limit_does_not_go_on_with_a_larger_run(judge, llm):
+    study = study_of(4)
+    run = start(study, judge, limit=3)
+    refusal = rf"{run.public_id} has 2 open questions about other items than the first 1, .* seed "
+    with pytest.raises(BadRun, match=refusal):
+        start(study, judge, limit=1)
+
+    judge_all(study, judge, limit=3)
+
+    assert judge_all(study, judge, limit=1).pk == run.pk  # nothing is open
+    assert len(llm.requests) == 3
+
+
 def test_no_query_of_a_run_that_continues_grows_with_its_items(judge):
     lengths = []
     for count in (3, 30):
