@@ -12,6 +12,7 @@ from typing import Any
 from extras.datasets.pairs import REMEDY, is_usable, language_code, text_of
 from studies.importers.files.faults import ImportRow, refused
 from studies.importers.files.lines import BadLine, filled_rows
+from studies.importers.items.item_fields import PAIRED_BY, SET_SIZES
 from studies.importers.sets.data_set import (
     ALL,
     DataSet,
@@ -27,6 +28,7 @@ from studies.importers.sets.data_set import (
     fact,
     for_id,
     item,
+    rank,
 )
 from studies.texts.cells import literal
 from studies.texts.normalisation import digest, storable
@@ -38,7 +40,7 @@ _COLUMNS = ("question", "option_1", "option_2", "share_1", "share_2", "country")
 # Rows of the workbook: about questions, and the others that are no country.
 _ABOUT_QUESTIONS = ("Min", "MAX", "Category", "Full Question")
 _NO_COUNTRY = {*_ABOUT_QUESTIONS, "Source", "Sub Question", "Scale", "Sub Category"}
-_NO_DATA = "(No data"
+_NO_DATA = ("(No data", "(No values")
 # How a question names its answers: '1' being 'Yes'; or 1: Yes, 2. No, 1) Yes.
 _BEING = re.compile(r"'(\d+)' (?:being|for) '([^']+(?:'\w[^']*)*)'")
 _LEAD = re.compile(r",? *(?:With|Please answer with) '\d+'", re.IGNORECASE)
@@ -50,7 +52,7 @@ _NUMBERED = re.compile(
 
 @dataclass(frozen=True)
 class _SurveyQuestion:
-    """A question to people of a country, with the shares of its two answers."""
+    """A question to people of a country, with the shares of its answers."""
 
     question: str
     texts: Sequence[str]
@@ -65,22 +67,29 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
     sides = Sides(seed, "mena")
     read: Iterator[tuple[str, int, _SurveyQuestion]]
     if workbook := files.find("workbook"):
-        read = _of_workbook(workbook, tally)
+        read = _of_workbook(workbook, options["most_answers"], tally)
     else:
         read = _of_rows(files.need("questions"), tally)
     for name, line, asked in read:
-        difference = round(asked.shares[0] - asked.shares[1], 6)
+        first, second = sorted(
+            range(len(asked.shares)), key=lambda place: asked.shares[place], reverse=True
+        )[:2]
+        difference = round(asked.shares[first] - asked.shares[second], 6)
         if asked.perspective and asked.perspective != options["perspective"]:
             tally.drop("rows of another perspective")
         elif not chosen(options["countries"], asked.country):
             tally.drop("rows of another country")
-        elif abs(difference) <= options["tie_margin"]:
+        elif difference <= options["tie_margin"]:
             tally.ties += 1
             tally.drop("questions that divide a country")
         elif is_usable(asked.question, "", asked.texts, tally):
-            first = difference < 0
             parts = [asked.question, *asked.texts, asked.country, asked.language]
             key = f"mena-{digest(parts)[:16]}"
+            other = (first + 1 + rank(seed, "mena", key) % (len(asked.texts) - 1)) % len(
+                asked.texts
+            )
+            own_is_first = sides.own_is_first(key)
+            places = (first, other) if own_is_first else (other, first)
             yield (
                 name,
                 line,
@@ -89,17 +98,40 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
                     task="survey_answer",
                     persona=_persona(asked.country),
                     own=_option(asked.texts[first]),
-                    other=_option(asked.texts[not first]),
-                    own_is_first=sides.own_is_first(key),
-                    margin=abs(difference),
+                    other=_option(asked.texts[other]),
+                    own_is_first=own_is_first,
+                    margin=difference,
                     source="derived",
                     question=asked.question,
                     group=f"mena-{digest(asked.question)[:16]}",
                     topic=asked.topic[:120] or None,
                     metadata={"shares": list(asked.shares), "perspective": asked.perspective},
                 )
-                | {"language": asked.language},
+                | {"language": asked.language}
+                | _set_of(key, asked, places, first),
             )
+
+
+def _set_of(
+    key: str, asked: _SurveyQuestion, places: tuple[int, int], first: int
+) -> dict[str, Any]:
+    """The answers of a question with more than two, of which an item has those at `places`."""
+    if len(asked.texts) not in SET_SIZES:
+        return {}
+    others = [
+        {"place": place + 1, **_option(text)}
+        for place, text in enumerate(asked.texts)
+        if place not in places
+    ]
+    return {
+        "option_set": {
+            "id": key,
+            "rule": PAIRED_BY[2],
+            "place": {"r1": places[0] + 1, "r2": places[1] + 1},
+            "chosen": first + 1,
+            "others": others,
+        }
+    }
 
 
 def _of_rows(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _SurveyQuestion]]:
@@ -125,8 +157,10 @@ def _of_rows(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _SurveyQue
             )
 
 
-def _of_workbook(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _SurveyQuestion]]:
-    """The questions with two answers of the workbook, for each country that was asked."""
+def _of_workbook(
+    part: SetFile, most: int, tally: Tally
+) -> Iterator[tuple[str, int, _SurveyQuestion]]:
+    """The questions with two to `most` answers, for each country that was asked."""
     table = _rows_of(part, tally)
     if not table:
         return
@@ -139,11 +173,16 @@ def _of_workbook(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _Surve
         scale = [_at(cells, place).removesuffix(".0") for cells in (lowest, highest)]
         if not question.strip():
             continue
-        if scale != ["1", "2"]:
-            tally.drop("questions with other than two answers")
+        if question in questions[1:place]:  # asks for a second and a third choice
+            tally.drop("columns that repeat a question")
             continue
-        asked, texts = _stem(question)
-        if len(texts) < 2:
+        if scale[0] != "1" or scale[1] not in map(str, range(2, most + 1)):
+            few = "two" if most == 2 else f"two to {most}"
+            tally.drop(f"questions with other than {few} answers")
+            continue
+        count = int(scale[1])
+        asked, texts = _stem(question, count)
+        if not texts:
             tally.drop("questions whose answers have no text")
             continue
         for line, cells in table:
@@ -154,7 +193,7 @@ def _of_workbook(part: SetFile, tally: Tally) -> Iterator[tuple[str, int, _Surve
                 tally.drop("questions without data of a country")
                 continue
             row = ImportRow(line, part.name)
-            shares = _distribution(row, _at(cells, place))
+            shares = _distribution(row, _at(cells, place), count)
             tally.faults += row.faults
             if not row.faults:
                 texts_of_country = [text.replace("(country)", country) for text in (asked, *texts)]
@@ -191,31 +230,36 @@ def _at(cells: Sequence[str], place: int) -> str:
     return cells[place].strip() if place < len(cells) else ""
 
 
-def _stem(question: str) -> tuple[str, list[str]]:
-    """The question without its codes, and the texts of the answers 1 and 2; [] if unclear."""
+def _stem(question: str, count: int) -> tuple[str, list[str]]:
+    """The question without its codes, and the texts of `count` answers; [] if one has none."""
     for pattern, lead in ((_BEING, _LEAD), (_NUMBERED, None)):
         matches = pattern.findall(question)
-        if [code for code, _ in matches] == ["1", "2"]:
+        if [code for code, _ in matches] == _codes(count):
             at = (lead or pattern).search(question)
             asked = question[: at.start() if at else None].strip(" ,:")
             return storable(asked), [storable(text.strip(" ,")) for _, text in matches]
     return "", []
 
 
-def _distribution(row: ImportRow, cell: str) -> list[float]:
-    """The shares of the answers 1 and 2 from a cell such as (1.04, {'1': '96.25%', …})."""
+def _codes(count: int) -> list[str]:
+    return [str(code) for code in range(1, count + 1)]
+
+
+def _distribution(row: ImportRow, cell: str, count: int) -> list[float]:
+    """The shares of the answers 1 to `count` from a cell such as (1.04, {'1': '96.25%', …})."""
     stated = literal(cell)
     counts = stated[1] if isinstance(stated, list | tuple) and len(stated) == 2 else None
-    shares = dict.fromkeys(("1", "2"), 0.0)
+    codes = _codes(count)
+    shares = dict.fromkeys(codes, 0.0)
     try:
         for code, share in (counts or {}).items():
             shares[str(code).removesuffix(".0")] = float(str(share).rstrip("%")) / 100
     except (AttributeError, ValueError):
         counts = None
-    if not counts or len(shares) > len(("1", "2")):
-        problem = f"“{cell[:80]}” is no mean with the shares of the answers 1 and 2."
+    if not counts or len(shares) > count:
+        problem = f"“{cell[:80]}” is no mean with the shares of the answers 1 to {count}."
         row.fault("", "not a distribution", problem, REMEDY)
-    return [round(shares[code], 6) for code in ("1", "2")]
+    return [round(shares[code], 6) for code in codes]
 
 
 def _shares(row: ImportRow, cells: Mapping[str, str]) -> list[float]:
@@ -270,7 +314,18 @@ MENA_VALUES = DataSet(
         Option("perspective", "neutral", "Rows to read.", _PERSPECTIVES),
         Option("countries", ALL, "Countries, named as in the file."),
         Option(
-            "tie_margin", 0.0, "Questions whose shares differ by at most this are left out.", high=1
+            "tie_margin",
+            0.0,
+            "Questions whose two largest shares differ by at most this are left out.",
+            high=1,
+        ),
+        Option(
+            "most_answers",
+            2,
+            "Questions of the workbook with at most this many answers. Of three to five, an item "
+            "has the most common one and another, which is drawn.",
+            low=2,
+            high=5,
         ),
     ),
     read=_read,

@@ -306,6 +306,35 @@ def test_the_workbook_of_mena_has_a_column_for_each_question(tmp_path):
     }
 
 
+def test_a_question_of_mena_with_several_answers_is_a_pair_of_a_set(tmp_path):
+    path = benchmark(tmp_path / "book.xlsx")
+    book = openpyxl.load_workbook(path)
+    book.active["C8"] = "How often do you walk? 1: Often, 2: Rarely, 3: When it rains, 4: Never"
+    book.active["C9"] = "(2.0, {'3': '45%', '2': '35%', '1': '20%'})"
+    book.save(path)
+
+    read = made("mena", path, most_answers="4")
+
+    (of_set,) = [item.values for item in read.items if item.values["option_set"]]
+    assert of_set[of_set["first_person"]]["text"] == "When it rains"
+    shown = of_set["option_set"]
+    assert (shown["chosen"], shown["rule"]) == (3, "chosen_vs_random")
+    assert shown["place"][of_set["first_person"]] == 3
+    texts = {response["text"] for response in (of_set["r1"], of_set["r2"], *shown["others"])}
+    assert texts == {"Often", "Rarely", "When it rains", "Never"}
+    assert of_set["metadata"]["shares"] == [0.2, 0.35, 0.45, 0]
+    assert len(keys(read)) == 5
+    assert "questions with other than two answers" not in read.dropped
+
+    book.active["D8"] = book.active["C8"].value
+    book.active["C10"] = "(No values <= 3, {})"
+    book.save(path)
+    again = made("mena", path, most_answers="4")
+    assert len(keys(again)) == 4
+    assert again.dropped["columns that repeat a question"] == 1
+    assert again.dropped["questions without data of a country"] == 2
+
+
 def test_a_cell_of_the_workbook_that_is_no_distribution_is_named(tmp_path):
     path = benchmark(tmp_path / "book.xlsx")
     book = openpyxl.load_workbook(path)
@@ -315,7 +344,7 @@ def test_a_cell_of_the_workbook_that_is_no_distribution_is_named(tmp_path):
     (fault,) = refusal("mena", path)
 
     assert "Line 9" in fault
-    assert "is no mean with the shares of the answers 1 and 2" in fault
+    assert "is no mean with the shares of the answers 1 to 2" in fault
 
 
 def test_percentages_are_percentages_in_both_columns(tmp_path):
