@@ -15,6 +15,7 @@ from studies.importers.files.bundle import File, file_at
 from studies.importers.files.faults import MAX_BYTES
 from studies.importers.files.lines import document
 from studies.models import Study
+from studies.texts.json_values import NotJson
 
 T = TypeVar("T")
 _MISSING: Any = object()
@@ -72,7 +73,7 @@ class Folder:
         try:
             with self.file(name).open() as stream:
                 content = document(stream)
-        except (ValueError, RecursionError) as error:
+        except NotJson as error:
             raise StudyError(f"{name} is not JSON: {error}.") from error
         if not isinstance(content, dict):
             raise StudyError(f"{name} must contain one JSON object.")

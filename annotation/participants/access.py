@@ -266,6 +266,11 @@ def see_other(url: str) -> HttpResponse:
     return response
 
 
+def parameters_of(request: HttpRequest) -> dict[str, str]:
+    """The parameters of a link, without the blanks that links typed or pasted by hand have."""
+    return {name: value.strip() for name, value in request.GET.dict().items()}
+
+
 def no_identity(
     request: HttpRequest,
     study: Study,

@@ -29,6 +29,7 @@ from annotation.participants.access import (
     is_opened,
     may_preview,
     no_identity,
+    parameters_of,
     participant_page,
     see_other,
     step_url,
@@ -73,7 +74,8 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     """
     if not is_opened(request):
         return HttpResponse("Open this link in its own tab.\n", "text/plain", status=403)
-    pid = request.GET.get("PROLIFIC_PID", "")
+    query = parameters_of(request)
+    pid = query.get("PROLIFIC_PID", "")
     known = find_annotator(request, study.slug)
     # The way to enter may have changed since somebody came: their own link still works.
     by_link = study.entry == Study.Entry.LINK
@@ -84,12 +86,12 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     if not pid and may_preview(request, study):
         return redirect("annotation:preview", study.slug, "task")
     try:
-        verification = verify_entry(study, request.GET)
+        verification = verify_entry(study, query)
         annotator = services.enter(
             study_id=study.pk,
             pid=pid,
-            prolific_study_id=request.GET.get("STUDY_ID", ""),
-            session_id=request.GET.get("SESSION_ID", ""),
+            prolific_study_id=query.get("STUDY_ID", ""),
+            session_id=query.get("SESSION_ID", ""),
             address=client_address(request),
             bound_to=known.pk if known else None,
             is_vouched_for=verification.vouches,

@@ -51,8 +51,8 @@ class AskedSettings:
     ) -> None:
         """Store what a study asks; the same again changes nothing.
 
-        Raises `FrozenStudy` if the study has answers, `StaleVersion` if it is no longer at
-        `version`, and `StudyError` if there is a `problem`.
+        Raises `FrozenStudy` if the study has answers or judgments, `StaleVersion` if it is no
+        longer at `version`, and `StudyError` if there is a `problem`.
         """
         study = lock_study(study_id)
         before = self.values(study)
@@ -65,8 +65,8 @@ class AskedSettings:
             return
         if study.frozen_at is not None:
             raise FrozenStudy(
-                f"“{study.slug}” has answers, so {self.what} cannot change. Nothing was saved. "
-                "Copy the study to ask something else."
+                f"“{study.slug}” has answers or judgments, so {self.what} cannot change. "
+                "Nothing was saved. Copy the study to ask something else."
             )
         if problem := self.problem(study, wanted):
             raise StudyError(problem)

@@ -180,7 +180,7 @@ logger = logging.getLogger(__name__)
 _ADDRESSES = 20
 # Links of a panel name people whom it knows, and many of them may share an address: a class, a
 # company, a mobile network.
-_PANEL = 10
+_PANEL = 5
 _HOUR = dt.timedelta(hours=1)
 _KEPT_FOR = dt.timedelta(hours=12)
 

@@ -1,6 +1,5 @@
 """Serving a request to the API, from its token to its response; the description of all routes."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -19,6 +18,7 @@ from api.requests import answer_once, authenticate, count_request
 from api.v1.access import EDITOR, AccessTokenBearer, problem_of, study_of
 from studies.extra import Kind
 from studies.pages.settings_views import MAY_CREATE
+from studies.texts.json_values import NotJson, json_value
 
 JSON, FORM = "application/json", "multipart/form-data"
 _UNSTORABLE = frozenset(["\x00", *map(chr, range(0xD800, 0xE000))])
@@ -37,8 +37,8 @@ class StorableParser(Parser):
 
     def parse_body(self, request: HttpRequest) -> Any:
         try:
-            document = json.loads(request.body, parse_constant=_no_number)
-        except (ValueError, RecursionError) as error:
+            document = json_value(request.body, constant=_no_number)
+        except NotJson as error:
             raise Problem(400, f"The body is not JSON: {error}.") from error
         _check(_texts(document))
         return document

@@ -75,6 +75,14 @@ class RightsForm(EndForm):
             )
         return wanted
 
+    def clean(self) -> dict[str, Any] | None:
+        # A box that is not ticked is not sent: only a whole form says that a right is taken away.
+        if "email" not in self.data:
+            raise forms.ValidationError(
+                "Send the whole form, also its e-mail. Nothing was changed."
+            )
+        return super().clean()
+
     @transaction.atomic
     def save(self) -> None:
         account = User.objects.select_for_update(no_key=True).get(pk=self.account.pk)
@@ -147,11 +155,14 @@ def change_user(request: HttpRequest, user_id: int) -> HttpResponse:
 @for_superusers
 def set_active(request: HttpRequest) -> HttpResponse:
     """Close an account or reopen it. Nobody can close their own."""
-    user = _posted_user(request)
+    user, active = _posted_user(request), request.POST.get("active")
+    if active not in ("0", "1"):
+        words = "Send active=1 to open the account, or active=0 to close it. Nothing was changed."
+        return HttpResponse(words, status=400, content_type="text/plain")
     if user == cast(User, request.user):
         messages.error(request, "You cannot close your own account.")
     else:
-        user.is_active = request.POST.get("active") == "1"
+        user.is_active = active == "1"
         user.save(update_fields=["is_active"])
         if not user.is_active:
             end_all(user=user)

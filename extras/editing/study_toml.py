@@ -163,8 +163,8 @@ def set_feature_sets(study: Study, content: Mapping[str, Any], *, user: User | N
     lost = sorted(name for name, keys in there.items() if wanted.get(name) != keys)
     if lost and study.frozen_at is not None:
         raise FrozenStudy(
-            f"“{study.slug}” has answers, so its feature set “{lost[0]}” cannot change. Keep it, "
-            "and add the new one under another name."
+            f"“{study.slug}” has answers or judgments, so its feature set “{lost[0]}” cannot "
+            "change. Keep it, and add the new one under another name."
         )
     FeatureSet.objects.filter(study=study).delete()
     FeatureSet.objects.bulk_create(

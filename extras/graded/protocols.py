@@ -43,6 +43,9 @@ class RightWrong(NextToReference, Score):
         answers: set[Any] = {says(word) for word in YES_OR_NO.finditer(readable(text).text)}
         return {"yes": 2, "no": 1}[answers.pop()] if len(answers) == 1 else None
 
+    def stated_score(self, text: str) -> tuple[int | None, str]:
+        return self.score(text), ""  # a number is no answer to this question
+
 
 class _Steps(Score):
     """Reads a strength, which is a number as a score is."""

@@ -15,6 +15,7 @@ from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
 from judging.runs.judges import LOCAL_SLOTS
 from judging.worker.endpoints import settings_of
+from studies.texts.json_values import NotJson, json_value
 
 _REVISION = "revision"
 _LEFT_OUT = (
@@ -94,8 +95,8 @@ class LocalJudgeForm(JudgeForm):
                 raise forms.ValidationError(f"“{line}” is not NAME=VALUE.")
             options[name] = value
             if name.startswith(TEMPLATE):
-                with suppress(json.JSONDecodeError):
-                    options[name] = json.loads(value)
+                with suppress(NotJson):
+                    options[name] = json_value(value)
         return options
 
     def chosen(self) -> dict[str, Any]:

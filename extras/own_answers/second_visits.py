@@ -33,6 +33,7 @@ from annotation.participants.access import (
     find_annotator,
     is_bound,
     no_identity,
+    parameters_of,
     see_other,
     study_page,
 )
@@ -202,7 +203,8 @@ def retest(request: HttpRequest, study: Study) -> HttpResponse:
 
     The last page has the completion code for the study on Prolific that brought them back.
     """
-    visit, pid = _visit(request, study), request.GET.get("PROLIFIC_PID", "")
+    query = parameters_of(request)
+    visit, pid = _visit(request, study, query), query.get("PROLIFIC_PID", "")
     if visit is None:
         if pid:
             return _refused_visit(request, study, is_known=False)
@@ -211,11 +213,11 @@ def retest(request: HttpRequest, study: Study) -> HttpResponse:
         if visit.annotator.identity_hash not in identity_hashes(pid):
             return _refused_visit(request, study, is_known=True)
         try:
-            is_theirs = verify_return(study, request.GET)
+            is_theirs = verify_return(study, query)
         except EntryRefused:
             return no_identity(request, study)
         # The id is not a secret: the code, the platform or the browser proves who it is.
-        has_shown = is_theirs or bool(request.GET.get("code")) or is_bound(request, visit.annotator)
+        has_shown = is_theirs or bool(query.get("code")) or is_bound(request, visit.annotator)
         if not has_shown:
             return no_identity(request, study, is_other_device=True)
     opened = visit.answers.filter(choice="").order_by("position").first()
@@ -280,11 +282,11 @@ def _open_visits(study: Study) -> QuerySet[RetestVisit]:
     ).select_related("annotator__study")
 
 
-def _visit(request: HttpRequest, study: Study) -> RetestVisit | None:
+def _visit(request: HttpRequest, study: Study, query: Mapping[str, str]) -> RetestVisit | None:
     visits = _open_visits(study)
-    if code := request.GET.get("code"):
+    if code := query.get("code"):
         return visits.filter(code=code).first()
-    if pid := request.GET.get("PROLIFIC_PID"):
+    if pid := query.get("PROLIFIC_PID"):
         return visits.filter(annotator__identity_hash__in=identity_hashes(pid)).first()
     annotator = find_annotator(request, study.slug)
     return visits.filter(annotator=annotator).first() if annotator else None

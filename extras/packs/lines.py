@@ -15,6 +15,7 @@ from studies.importers.files.bundle import File
 from studies.importers.files.faults import MAX_BYTES as MAX_REPLIES
 from studies.importers.files.faults import Fault, refused
 from studies.importers.files.lines import BadLine, lines_of
+from studies.texts.json_values import NotJson, json_value
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 MAX_BYTES = 190_000_000  # of a file of requests; the format allows 200 MB
@@ -127,8 +128,8 @@ def read_line(file: str, number: int, data: bytes) -> RawReply | Fault:
 
     try:
         # Read like a server's answer, which may have numbers that strict JSON does not allow.
-        row = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        row = json_value(text)
+    except NotJson as error:
         if data.endswith(b"\n"):
             return fault("not JSON", f"this is not JSON ({error}).")
         remedy = "Wait until the batch has ended, then copy the whole file again."

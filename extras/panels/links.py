@@ -89,7 +89,7 @@ def read_link(panel: Panel, query: QueryDict, address: str) -> PanelLink:
     }
     values = {}
     for name, parameter in names.items():
-        values[name] = query.get(parameter, "") if parameter else ""
+        values[name] = query.get(parameter, "").strip() if parameter else ""
         if required[name] and not values[name]:
             raise LinkRefused("missing", parameter)
     if panel.signature:

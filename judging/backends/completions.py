@@ -189,8 +189,8 @@ def completion_of(content: bytes) -> bytes:
     message: dict[str, Any] = {}
     tokens: list[Any] = []
     is_over = False
-    for line in content.decode("utf-8", "replace").splitlines():
-        name, _, data = line.partition(":")
+    for line in content.splitlines():  # bytes, as texts hold other signs that end lines
+        name, _, data = line.decode("utf-8", "replace").partition(":")
         if name != "data" or not (data := data.strip()):
             continue
         if data == "[DONE]":

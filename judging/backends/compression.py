@@ -2,6 +2,7 @@
 
 import importlib
 import zlib
+from typing import Any
 
 from judging.engine.interface import Garbage, Misconfigured
 
@@ -39,7 +40,9 @@ def _unpack(content: bytes, name: str, status: int) -> bytes:
                 continue
             return _by_package(module, content)
     except Exception as error:
-        sentence = f"the answer is compressed as {name} and cannot be unpacked ({error})"
+        # Other words are the package's own.
+        why = f" ({error})" if type(error) is ValueError else ""
+        sentence = f"the answer is compressed as {name} and cannot be unpacked{why}"
         raise Garbage(sentence, status=status) from error
     needed = " or ".join(_PACKAGES.get(name, ()))
     install = f"install the package {needed}, or " if needed else ""
@@ -65,7 +68,22 @@ def _inflate(content: bytes, format: int) -> bytes:
     return b"".join(parts)
 
 
-def _by_package(module: object, content: bytes) -> bytes:
+# A few bytes of Brotli can hold many million, so what they hold is counted after so many.
+_FEW = 16
+
+
+def _by_package(module: Any, content: bytes) -> bytes:
+    parts, room = [], MOST_BYTES
     if hasattr(module, "ZstdDecompressor"):
-        return bytes(module.ZstdDecompressor().decompressobj().decompress(content))
-    return bytes(module.decompress(content))  # type: ignore[attr-defined]
+        parts.append(module.ZstdDecompressor().stream_reader(content).read(MOST_BYTES + 1))
+        room -= len(parts[-1])
+    else:
+        unpacker = module.Decompressor()
+        for start in range(0, len(content), _FEW):
+            parts.append(unpacker.process(content[start : start + _FEW]))
+            room -= len(parts[-1])
+            if room < 0:
+                break
+    if room < 0:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes")
+    return b"".join(parts)

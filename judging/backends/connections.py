@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import re
 import ssl
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -155,8 +156,11 @@ def faults(timeout: float) -> Iterator[None]:
         raise Interrupted(_because("connection lost", error)) from error
 
 
+_BYTES = re.compile(r"(?:bytearray\()?\bb(['\"])(.*?)\1\)?")
+
+
 def _because(what: str, error: Exception) -> str:
-    reason = short(str(error))
+    reason = short(_BYTES.sub(r"“\2”", str(error)))  # some quote what a server sent
     return f"{what} ({reason})" if reason else what
 
 

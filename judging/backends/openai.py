@@ -331,10 +331,11 @@ def raise_if_redirected(status: int, headers: Mapping[str, str], *, asked: str) 
     # Without what follows the path, which may have a key or the session of a log-in page.
     target = short(urljoin(asked, target).partition("?")[0].partition("#")[0])
     base = target.removesuffix("/").removesuffix("/chat/completions")
+    moved = f"If that is its new address, change the base URL of the judge to {base}. "
     raise NotOffered(
         f"The server redirects requests to {target}. Nothing was sent there.",
-        f"If that is its new address, change the base URL of the judge to {base}. If it is a page "
-        "to log in, a proxy or this network blocks the server.",
+        f"{moved if base.startswith(('http://', 'https://')) else ''}If it is a page to log in, a "
+        "proxy or this network blocks the server.",
         message=f"HTTP {status}",
         status=status,
     )

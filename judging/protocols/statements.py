@@ -10,6 +10,7 @@ agree.
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -19,7 +20,7 @@ from judging.engine.messages import without_thoughts
 
 # Increased whenever a reply can be read differently, so that answers read by different versions are
 # not mixed.
-READING_VERSION = 6
+READING_VERSION = 7
 # Meanings of the codes of lenient reading, for pages.
 READ_AS = {
     "json": "a JSON object",
@@ -40,7 +41,13 @@ _LONG_RUN = re.compile(r"([^\w\s])\1{32,}")
 _MARKS = re.compile(
     r"[*`$~]|(?<!\w)_+|_+(?!\w)|^[ \t]*(?:#{1,6}|>|[-•–+](?=\s))[ \t]*", re.MULTILINE
 )
-_WIDE = str.maketrans("：（）【】「」，；％［］｛｝", ":()[]“”,;%[]{}")
+# Letters, digits and signs of East Asian width, and letters in mathematical type, as in ASCII.
+_FORMS_OF_ASCII = {
+    code: letter
+    for code in (*range(0xFF01, 0xFF5F), *range(0x1D400, 0x1D7D0))
+    if (letter := unicodedata.normalize("NFKC", chr(code))).isascii()
+}
+_QUOTES = str.maketrans("【】「」", "[]“”")
 # A reply that changes its mind or ends with something else.
 CHANGED = re.compile(
     r"\b(?:reflection|reconsider\w*|wait|correction|actually|final(?:ly)?|no,|nein,|überlegung"
@@ -85,7 +92,7 @@ class PlacedText:
 
 def readable(reply: str) -> PlacedText:
     """The part of a reply to read: no thoughts, runs of one character, or middle of a long text."""
-    text = without_thoughts(reply)
+    text = without_thoughts(reply).translate(_FORMS_OF_ASCII)
     placed = PlacedText(text, range(len(text)))
     placed = placed.sub(_BLANKS, _few_blanks).sub(_LONG_RUN, lambda run: run[1] * 32)
     if len(placed.text) <= FIRST + LAST:
@@ -100,8 +107,8 @@ def _few_blanks(run: re.Match[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """The text with blanks for markup and half-width characters, keeping all positions."""
-    return _MARKS.sub(lambda mark: " " * len(mark[0]), text.translate(_WIDE))
+    """The text with blanks for markup and usual brackets, keeping all positions."""
+    return _MARKS.sub(lambda mark: " " * len(mark[0]), text.translate(_QUOTES))
 
 
 def without_next_turn(text: str, start: int = 0) -> str:

@@ -9,7 +9,7 @@ from judging.engine.interface import SIDES, Options, ShownSide, Verdict
 from judging.engine.messages import Messages, is_empty, only_step
 from judging.protocols.parsing import read_object
 from judging.protocols.protocol import Certainty, JudgingProtocol, Standard, Tie
-from judging.protocols.statements import readable
+from judging.protocols.statements import CHANGED, DENIED, plain, readable, without_next_turn
 from judging.protocols.texts import languages, texts
 
 _LAST = re.compile(r"\[\[\s*([AB])\s*\]\][\s.*_`]*\Z")
@@ -130,6 +130,17 @@ class Criteria(JudgingProtocol):
 # In double brackets, as the continuation of the prompt's open ones, or alone.
 _BRACKETS = re.compile(r"\[\[\s*(\d{1,3})\s*\]\]")
 _CONTINUED = re.compile(r"\A\W*(\d{1,3})\s*(?:\]\]|\Z)")
+# What lenient reading adds: “8/10”, “Score: 8”, “The answer is 8 out of 10, because …”.
+_OUT_OF = r"(?P<score>\d{1,3})(?:\s*(?:/|out\s+of|von|sobre|sur)\s*(?P<highest>\d{1,3}))?"
+_ALONE = re.compile(rf"\A[^\w-]*{_OUT_OF}\W*\Z", re.IGNORECASE)
+_LABELLED = re.compile(
+    r"(?<![A-Za-zÀ-ÿ])(?:answer|score|rating|grade|antwort|punktzahl|bewertung|note|respuesta"
+    r"|puntuación|calificación|réponse|答案|评分|得分|分数)[\"”]?\s*"
+    rf"(?:is|ist|es|est|是|为)?\s*[:=]?[\s\[(\"“]*{_OUT_OF}(?![.,]?\d)"
+    r"(?=[\s\])}\"”]*(?:\Z|[.!?,;\n。！？，；])|\s*(?:\n|\(|(?:because|since|weil|da|porque|car)\b))",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[.!?,;\n。！？，；]")
 
 
 class Score(JudgingProtocol):
@@ -154,14 +165,20 @@ class Score(JudgingProtocol):
         is_structured: bool = False,
         is_lenient: bool = False,
     ) -> Verdict:
-        score = self.score(text)
+        replies = [
+            self.stated_score(reply) if is_lenient else (self.score(reply), "")
+            for reply in (*earlier, text)
+        ]
+        score = replies[-1][0]
         if score is None:
             return Verdict(None, None)
         if not earlier:
             return Verdict(None, None, continues=True)
-        first = self.score(earlier[0])
+        first = replies[0][0]
         assert first is not None  # noqa: S101 - or the second step would not have been asked
-        details: Mapping[str, Any] = {"scores": {"A": first, "B": score}}
+        details: dict[str, Any] = {"scores": {"A": first, "B": score}}
+        if code := next((code for _, code in replies if code), ""):
+            details["read"] = code
         side: ShownSide = "C" if first == score else "A" if first > score else "B"
         return Verdict(side, None, details)
 
@@ -188,6 +205,27 @@ class Score(JudgingProtocol):
         scores = {int(number) for number in numbers}
         only = scores.pop() if len(scores) == 1 else 0
         return only if 1 <= only <= self.highest else None
+
+    def stated_score(self, text: str) -> tuple[int | None, str]:
+        """The score in a reply, and the code of how it was read if only leniently."""
+        if (score := self.score(text)) is not None:
+            return score, ""
+        text = plain(without_next_turn(readable(text).text))
+        if _BRACKETS.search(text):
+            return None, ""  # several, or one of another scale
+        alone = _ALONE.match(text)
+        stated = [alone] if alone else [*_LABELLED.finditer(text)]
+        scales = {int(match["highest"]) for match in stated if match["highest"]}
+        scores = {int(match["score"]) for match in stated}
+        if len(scores) != 1 or not scales <= {self.highest}:
+            return None, ""
+        if CHANGED.search(text, stated[-1].end()):
+            return None, ""
+        clauses = [_CLAUSE.split(text[: match.start("score")])[-1] for match in stated]
+        only = scores.pop()
+        if any(map(DENIED.search, clauses)) or not 1 <= only <= self.highest:
+            return None, ""
+        return only, "first_line" if alone else "label"
 
 
 class Score10(Score):

@@ -168,7 +168,7 @@ _HINTS = {
     "screen and keyboard were used. The consent text says so. Annotators with counts like those of "
     "a program are flagged, without automatic consequences. Hidden instructions need a certainty.",
 }
-_LATE = " This study has answers: changes are logged, and every report mentions them."
+_LATE = " This study has answers or judgments: changes are logged, and every report mentions them."
 
 
 class CriteriaField(forms.CharField):

@@ -102,8 +102,8 @@ def save_settings(
         return
     if locked.frozen_at is not None and (fixed := sorted(set(changed) & set(FROZEN_FIELDS))):
         raise FrozenStudy(
-            f"“{study.slug}” has answers, so these settings cannot change: {', '.join(fixed)}. "
-            "Nothing was saved. Create a new study to use other settings."
+            f"“{study.slug}” has answers or judgments, so these settings cannot change: "
+            f"{', '.join(fixed)}. Nothing was saved. Create a new study to use other settings."
         )
     if promised := [why for name, why in locked_settings(locked).items() if name in changed]:
         raise FrozenStudy(f"{promised[0]} Nothing was saved.")

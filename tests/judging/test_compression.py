@@ -70,10 +70,30 @@ def test_a_compression_that_cannot_be_read_stops_the_run_at_once_and_says_so(
 
 
 def test_brotli_is_unpacked_where_its_package_is_installed(monkeypatch):
-    package = types.SimpleNamespace(decompress=lambda content: content[::-1])
+    unpacker = types.SimpleNamespace(process=lambda content: content[::-1])
+    package = types.SimpleNamespace(Decompressor=lambda: unpacker)
     monkeypatch.setitem(sys.modules, "brotli", package)
 
     assert unpacked(b"cba", "br", status=200) == b"abc"
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd"])
+def test_a_package_unpacks_no_more_than_an_answer_may_have(monkeypatch, encoding):
+    taken = []
+    unpacker = types.SimpleNamespace(
+        process=lambda content: taken.append(content) or bytes(400), read=bytes
+    )
+    package = types.SimpleNamespace(Decompressor=lambda: unpacker)
+    if encoding == "zstd":
+        package.ZstdDecompressor = lambda: types.SimpleNamespace(
+            stream_reader=lambda content: unpacker
+        )
+    monkeypatch.setitem(sys.modules, {"br": "brotli", "zstd": "zstandard"}[encoding], package)
+    monkeypatch.setattr(compression, "MOST_BYTES", 1000)
+
+    with pytest.raises(Garbage, match="more than 1,000 bytes"):
+        unpacked(bytes(10_000), encoding, status=200)
+    assert len(taken) <= 3
 
 
 @pytest.mark.parametrize(
@@ -89,8 +109,9 @@ def test_brotli_is_unpacked_where_its_package_is_installed(monkeypatch):
 def test_what_cannot_be_unpacked_is_no_answer(monkeypatch, encoding, content):
     monkeypatch.setattr(compression, "MOST_BYTES", 1000)
 
-    with pytest.raises(Garbage, match="cannot be unpacked"):
+    with pytest.raises(Garbage, match="cannot be unpacked") as caught:
         unpacked(content, encoding, status=200)
+    assert "Error -" not in str(caught.value)
 
 
 def test_an_encoding_that_nobody_knows_is_named():

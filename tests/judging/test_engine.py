@@ -5,9 +5,11 @@ import email.utils
 import json
 import time
 
+import httpx2
 import pytest
 
 from judging.backends.backend import BadRecording, ReplayBackend, read_recording
+from judging.backends.connections import faults
 from judging.backends.openai import OpenAIBackend, OpenAISettings, Server
 from judging.engine.asker import Asker, Route
 from judging.engine.interface import (
@@ -121,6 +123,23 @@ def test_a_redirect_is_not_followed_and_its_target_is_named(llm, status, locatio
     assert f"change the base URL of the judge to {base} If" in str(caught.value)
     assert "sk-1" not in str(caught.value)
     assert len(llm.requests) == 1
+
+
+def test_a_redirect_to_a_file_is_not_proposed_as_an_address(llm):
+    llm.answer = lambda body, n: error(301, "Moved", location="file:///etc/passwd")
+
+    with pytest.raises(Misconfigured, match="redirects requests to file:///etc/passwd") as caught:
+        ask(llm.url)
+
+    assert "change the base URL" not in str(caught.value)
+
+
+def test_what_a_server_sent_in_place_of_an_answer_is_quoted_plainly():
+    said = "illegal status line: bytearray(b'SSH-2.0-OpenSSH')"
+    with pytest.raises(Interrupted) as caught, faults(60):
+        raise httpx2.RemoteProtocolError(said)
+
+    assert str(caught.value) == "connection lost (illegal status line: “SSH-2.0-OpenSSH”)"
 
 
 @pytest.mark.parametrize("scale", [1, 1000])

@@ -166,6 +166,15 @@ def test_a_server_that_only_streams_is_asked_so_and_a_cut_stream_is_asked_again(
     assert attempts.filter(outcome="replied").first().completion_tokens == 7
 
 
+def test_a_text_in_a_stream_may_hold_any_sign_that_ends_a_line_elsewhere():
+    content = "A]]\u2028because\x85it"
+    chunk = json.dumps({"choices": [{"delta": {"content": content}}]}, ensure_ascii=False)
+
+    whole = completion_of(f"data: {chunk}\n\ndata: [DONE]\n\n".encode())
+
+    assert json.loads(whole)["choices"][0]["message"]["content"] == content
+
+
 def test_errors_and_foreign_bodies_in_a_stream_are_what_they_are():
     assert completion_of(b'{"choices": []}') == b'{"choices": []}'
     failed = b'data: {"error": {"message": "no", "code": 429}}\n\n'

@@ -56,6 +56,37 @@ def test_a_score_is_one_number_of_its_scale(text, score):
 
 
 @pytest.mark.parametrize(
+    ("text", "score", "code"),
+    [
+        ("[[8]]", 8, ""),
+        ("The answer is: 8", 8, "label"),
+        ("**Score: 8/10**, because it fits", 8, "label"),
+        ('Here it is:\n```json\n{"score": 8}\n```', 8, "label"),
+        ("评分：８", 8, "label"),
+        ("8/10", 8, "first_line"),
+        ("**8**", 8, "first_line"),
+        ("Score: 8/100", None, ""),
+        ("Score: 7-8", None, ""),
+        ("Score: 8.5", None, ""),
+        ("The score is not 8.", None, ""),
+        ("The answer is 8 if she likes fish.", None, ""),
+        ("Score: 8. Wait, fish is expensive.", None, ""),
+        ("Relevance score: 6\nTone score: 9", None, ""),
+        ("[[7]] or [[8]]. Score: 8", None, ""),
+    ],
+)
+def test_lenient_reading_takes_a_score_after_a_label_or_alone(text, score, code):
+    scale = protocol("score-10")
+    assert scale.stated_score(text) == (score, code)
+    assert scale.read(text, is_lenient=True).continues == (score is not None)
+    assert scale.read(text).continues == (code == "" and score is not None)
+
+    if score is not None:
+        _, _, details = read("score-10", "[[3]]", earlier=(text,), is_lenient=True)
+        assert details == {"scores": {"A": score, "B": 3}} | ({"read": code} if code else {})
+
+
+@pytest.mark.parametrize(
     ("first", "second", "side"), [("7]]", "5]]", "A"), ("[[5]]", "[[7]]", "B"), ("5]]", "5]]", "C")]
 )
 def test_the_higher_score_is_the_choice_and_equal_ones_are_a_tie(first, second, side):

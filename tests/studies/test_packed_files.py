@@ -249,6 +249,13 @@ def test_a_workbook_that_cannot_be_read_says_why(data, words):
     assert any(words in fault for fault in faults(data, name="items.xlsx"))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_tables_in_utf_16_are_read_also_without_its_mark(encoding):
+    lines = jsonl(raw_item(question="Café?")).decode()
+
+    assert [item.values["question"] for item in read(lines.encode(encoding)).items] == ["Café?"]
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

@@ -6,7 +6,6 @@ the same labels of people. Everything else is counted and left out.
 """
 
 import hashlib
-import json
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -29,6 +28,7 @@ from analysis.report.words import (
 )
 from analysis.stats import Adjusted, GeneralDifference, adjusted_states, general_difference
 from analysis.stats.core.results import BoolArray, FloatArray
+from studies.texts.json_values import NotJson, json_value
 from thirdperson.check.columns import number
 from thirdperson.check.dataset import choices_of
 from thirdperson.check.labels import BadTable, Label, LabelTable, listed, same_label
@@ -290,8 +290,8 @@ def _stored_in(file: Path) -> EarlierFile | None:
     if file.suffix.lower() != ".json":
         return None
     try:
-        result = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
+        result = json_value(file.read_bytes())
+    except (OSError, NotJson):
         return None
     if not (isinstance(result, dict) and {"verdict", "exit_code"} <= result.keys()):
         return None

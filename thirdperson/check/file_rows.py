@@ -323,7 +323,7 @@ def _document(path: Path, format: str, changes: Changes) -> Any:
         try:
             document = json.loads(content)
         except ValueError:
-            document = [json.loads(line) for line in content.splitlines() if line.strip()]
+            document = [json.loads(line) for line in content.split("\n") if line.strip()]
         return clean_values(document, changes)
     # The table reader reports the fault and its line, and needs less memory.
     except (ValueError, RecursionError, Refused, MemoryError):
@@ -370,7 +370,7 @@ def _prolific(
     """The responses of a batch of Prolific's Task Builder, and its instructions."""
     _limit(path, [responses, *batch])
     try:
-        lines = archive.read(responses).decode("utf-8-sig").splitlines()
+        lines = archive.read(responses).decode("utf-8-sig").split("\n")
         return {
             prolific.RESPONSES: [clean_values(json.loads(line)) for line in lines if line.strip()],
             prolific.BATCH: [clean_values(json.loads(archive.read(part))) for part in batch],

@@ -34,6 +34,7 @@ from studies.management.terminal import find_study, progress_bar, using
 from studies.models.studies import Study, StudyLog
 from studies.services.studies import record
 from studies.statements import clock
+from studies.texts.json_values import NotJson, json_value
 
 if TYPE_CHECKING:
     from analysis.data.views import View
@@ -263,10 +264,10 @@ def _view(study: Study, path: Path) -> "View":
     from analysis.lifecycle.requests import read_view
 
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json_value(path.read_bytes())
     except OSError as error:
         raise BadParameters(f"{path} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
+    except NotJson as error:
         raise BadParameters(f"{path} is not JSON: {error}.") from None
     try:
         return read_view(study, content)

@@ -6,7 +6,6 @@ import contextlib
 import datetime as dt
 import hashlib
 import hmac
-import json
 import re
 
 from django.conf import settings
@@ -28,6 +27,7 @@ from annotation.services.identities import erased_ids
 from studies.models import Study
 from studies.services.studies import record
 from studies.statements import clock
+from studies.texts.json_values import json_value
 
 _MANY_RETURNS = "study.has_high_return_rate"
 EVENTS = ("submission.status.change", "study.status.change", _MANY_RETURNS)
@@ -108,7 +108,7 @@ def _is_recent(timestamp: str) -> bool:
 
 def _read(body: bytes) -> dict[str, str]:
     try:
-        event = json.loads(body)
+        event = json_value(body)
         kind, resource = event["event_type"], event["resource_id"]
     except (ValueError, KeyError, TypeError):
         raise BadWebhook("it contains no event") from None

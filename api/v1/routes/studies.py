@@ -277,7 +277,7 @@ def _check_frozen(study: Study, fields: dict[str, Any]) -> None:
         for name in fixed_settings(study)
         if fields.get(name, stored.get(name)) != stored.get(name)
     ]:
-        why = "has answers" if study.frozen_at else "has annotators with items"
+        why = "has answers or judgments" if study.frozen_at else "has annotators with items"
         raise FrozenStudy(
             f"“{study.slug}” {why}, so these settings cannot change: {', '.join(fixed)}. "
             "Nothing was saved."

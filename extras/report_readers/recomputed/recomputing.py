@@ -22,6 +22,7 @@ from analysis.report.words import listed
 from annotation.models import Annotation, Annotator, AnnotatorEvent
 from extras.report_readers.recomputed.differences import ReportDifference, differences
 from studies.file_storage.storage import Stored
+from studies.texts.json_values import NotJson, json_value
 
 SHOWN_ITEMS = 10
 
@@ -124,13 +125,13 @@ def read_report(name: str) -> dict[str, Any]:
     elif not path.is_file() and Report.objects.filter(public_id=name, state="done").exists():
         path = report_dir(name) / "report.json"
     try:
-        report = json.loads(path.read_bytes())
+        report = json_value(path.read_bytes())
     except OSError:
         raise AnalysisError(
             f"There is no report at {path}. Use a report.json, its folder, or the id at the end "
             "of a report's address."
         ) from None
-    except ValueError as error:
+    except NotJson as error:
         raise AnalysisError(f"{path} is not JSON: {error}. Use the original file.") from None
     if not isinstance(report, dict) or report.get("schema") != SCHEMA:
         raise AnalysisError(f"{path} is not a report: its schema is not {SCHEMA}.")

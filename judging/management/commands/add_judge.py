@@ -25,6 +25,7 @@ from judging.management.errors import command_error
 from judging.models import Judge
 from judging.runs.judges import add_judge
 from judging.worker.endpoints import seal
+from studies.texts.json_values import NotJson, json_value
 
 AUTO = "auto"
 # Options that are stored as given; others keep their default or current value.
@@ -78,8 +79,8 @@ def option(text: str) -> tuple[str, Any]:
         raise ValueError(text)
     # Options of a group, with a dot in their name, have types; the others are words.
     if "." in name:
-        with suppress(json.JSONDecodeError):
-            return name, json.loads(value)
+        with suppress(NotJson):
+            return name, json_value(value)
     return name, value
 
 

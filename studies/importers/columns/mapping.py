@@ -1,6 +1,5 @@
 """The mapping of a file's columns to the fields of an item: stated, read from JSON, or guessed."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from studies.importers.columns.table_file import Head
 from studies.importers.files.faults import ImportRow, place
 from studies.importers.items.records import OWN_ANSWER_NAMES
 from studies.texts.cells import ENCODINGS, name_of
+from studies.texts.json_values import NotJson, json_value
 from studies.texts.normalisation import digest, fold
 
 NOT_IMPORTED = ""
@@ -233,8 +233,8 @@ class ColumnMapping:
     def read(cls, text: str) -> Self:
         """The mapping in a JSON text. Raises `BadMapping`."""
         try:
-            return cls.of(json.loads(text))
-        except (ValueError, RecursionError) as error:
+            return cls.of(json_value(text))
+        except NotJson as error:
             raise BadMapping(f"The mapping is not JSON: {error}.") from error
 
 

@@ -30,6 +30,7 @@ from studies.importers.files.packed import (
 )
 from studies.media import DeliveredMedia, keeper
 from studies.texts.cells import Changes
+from studies.texts.json_values import NotJson
 from studies.texts.normalisation import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
@@ -349,7 +350,7 @@ def _dataset(name: str, file: File) -> dict[str, Any]:
     try:
         with file.open() as stream:
             dataset = document(stream)
-    except (ValueError, RecursionError) as error:
+    except NotJson as error:
         raise refused(name, f"dataset.json is not JSON: {error}.", "Correct it.") from error
     if any(b"\\u0000" in block for block in file.blocks()):
         raise refused(name, "dataset.json holds the character U+0000.", "Remove it.")

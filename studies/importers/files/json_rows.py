@@ -28,6 +28,7 @@ from studies.importers.files.lines import (
     values_in,
 )
 from studies.texts.cells import Changes, clean_values, name_of
+from studies.texts.json_values import whole_number_of
 from studies.texts.normalisation import INVISIBLE
 
 _BLOCK = 1 << 16
@@ -193,16 +194,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         [(name, _)] = Counter(name_of(name) for name, _ in pairs).most_common(1)
         raise ValueError(f"the key “{name}” appears twice")
     return object
-
-
-_MOST_DIGITS = 1_000
-
-
-def whole_number_of(digits: str) -> int:
-    """A whole number as JSON has it; Python's own refusal of a long one names its settings."""
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError(f"a number has more than {_MOST_DIGITS:,} digits; write it as text")
-    return int(digits)
 
 
 DECODER = json.JSONDecoder(

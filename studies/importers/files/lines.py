@@ -1,7 +1,6 @@
 """The lines of a file, the JSON in them, and the rows of a CSV file, each within the limits."""
 
 import csv
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from studies.importers.files.faults import (
     Fault,
 )
 from studies.texts.cells import Changes, clean, name_of
+from studies.texts.json_values import NotJson, json_value
 
 _LIST_COUNTS = 8  # a list or an object costs as much as this many plain values
 MAX_LISTS = MAX_FILE_VALUES // _LIST_COUNTS
@@ -79,13 +79,13 @@ def has_too_many_values(text: str) -> bool:
 
 
 def document(stream: IO[bytes]) -> Any:
-    """The JSON of a whole file. Raises `ValueError` (also if too large) or `RecursionError`."""
+    """The JSON of a whole file. Raises `NotJson`, also if it is too large."""
     data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
-        raise ValueError(f"it is larger than {MAX_DOCUMENT >> 20} MB")
+        raise NotJson(f"it is larger than {MAX_DOCUMENT >> 20} MB")
     if _signs(data, (b",", b"[", b"{")) > MAX_DOCUMENT_VALUES:
-        raise ValueError(f"it holds more than {MAX_DOCUMENT_VALUES:,} values")
-    return json.loads(data.decode("utf-8-sig"))
+        raise NotJson(f"it holds more than {MAX_DOCUMENT_VALUES:,} values")
+    return json_value(data)
 
 
 def too_long(line: int, name: str) -> BadLine:

@@ -288,6 +288,8 @@ def _as_utf8(
             raise refused(name, f"the file is {form}, which is not read.", remedy)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"  # “Unicode text” of spreadsheet programs
+    elif not encoding and start[:2].count(0) == 1:
+        encoding = "utf-16-be" if start[0] == 0 else "utf-16-le"  # the same without its mark
     blocks = _blocks(content)
     is_of_old_macintosh = b"\r" in start and b"\n" not in start
     is_recoded = bool(encoding)

@@ -56,6 +56,15 @@ def test_a_link_without_a_usable_id_gets_the_help_page_and_stores_nothing(query)
     assert not [name for name in response.cookies if name.startswith("participant")]
 
 
+def test_blanks_around_the_ids_of_a_link_are_no_part_of_them():
+    study = make_study()
+
+    response = Client().get(f"/s/{study.slug}/?PROLIFIC_PID={PID}%20&STUDY_ID=%20a1&SESSION_ID=b2+")
+
+    assert response.status_code == 302
+    assert Annotator.objects.get().prolific_identity.pid == PID
+
+
 @pytest.mark.parametrize("entry", ["prolific", "list", "link"])
 def test_without_cookies_the_page_mentions_them_first(entry):
     study = make_study(entry=entry, language="de")

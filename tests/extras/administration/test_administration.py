@@ -159,6 +159,27 @@ def test_an_account_is_closed_and_opened_again(client, administrator):
         assert user.is_active == (active == "1")
 
 
+@pytest.mark.parametrize("sent", [{}, {"active": ""}, {"active": "yes"}])
+def test_a_form_that_does_not_say_so_closes_no_account(client, administrator, sent):
+    user = User.objects.create_user("ada")
+
+    response = client.post("/administration/users/", {"action": "active", "user": user.pk, **sent})
+
+    user.refresh_from_db()
+    assert (response.status_code, user.is_active) == (400, True)
+
+
+def test_a_part_of_the_form_of_an_account_takes_no_right_away(client, administrator):
+    user = User.objects.create_user("ada", "ada@x.example", is_superuser=True, is_staff=True)
+
+    response = client.post(f"/administration/users/{user.pk}/", {"change": "rights"})
+
+    user.refresh_from_db()
+    assert response.status_code == 422
+    assert "Send the whole form" in response.content.decode()
+    assert (user.email, user.is_superuser) == ("ada@x.example", True)
+
+
 def test_closing_an_account_names_the_studies_and_rights_that_it_leaves(client, administrator):
     ada, eve = User.objects.create_user("ada"), User.objects.create_user("eve")
     owner = Membership.Role.OWNER

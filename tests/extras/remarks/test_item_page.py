@@ -117,5 +117,5 @@ def test_a_study_asks_only_what_it_wants_and_not_otherwise_after_an_answer():
     assert 'name="others"' not in page.content.decode()
     post_answer(client, page, flag="sense")
 
-    with pytest.raises(FrozenStudy, match="has answers"):
+    with pytest.raises(FrozenStudy, match="has answers or judgments"):
         set_questions(study_id=study.pk, wanted=ALL, user=None)

@@ -297,3 +297,13 @@ def test_thoughts_are_found_in_linear_time(unit):
     short, long = unit * 10_000, unit * 40_000
 
     assert cpu(lambda: without_thoughts(long)) < 8 * max(cpu(lambda: without_thoughts(short)), 0.02)
+
+
+@pytest.mark.parametrize(
+    "reply", ["[[Ａ]] [[８０]]", "［［Ａ］］［［80］］", "[[𝐀]] [[𝟖𝟎]]", "Ａ\n[[８０]]"]
+)
+def test_wide_and_mathematical_letters_are_letters(reply):
+    verdict = parse_reply(reply, offers_tie=False, asks_certainty=True)
+
+    assert (verdict.side, verdict.certainty) == ("A", 80)
+    assert reply[verdict.position] in "Ａ𝐀"
