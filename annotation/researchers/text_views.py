@@ -55,7 +55,7 @@ from studies.pages.workbench import (
 )
 from studies.prompts import base_of, language_name
 from studies.selectors import get_study
-from studies.services.settings import FROZEN_FIELDS, save_settings
+from studies.services.settings import frozen_fields, save_settings
 from studies.services.translations import unreviewed_language
 from studies.texts.markdown import render_markdown
 
@@ -95,7 +95,7 @@ class TextsForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         study = self.instance
         self.initial["version"] = study.version
-        for name in FROZEN_FIELDS if study.frozen_at else ():
+        for name in frozen_fields(study):
             if name in self.fields:
                 self.fields[name].disabled = True
 
