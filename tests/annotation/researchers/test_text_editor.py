@@ -139,6 +139,12 @@ def test_after_the_first_answer_only_the_debrief_and_the_contact_change(editor, 
     assert (study.consent, study.debrief, study.contact) == ("Old", "New", "a@example.org")
 
 
+def test_where_data_are_kept_is_a_sentence_of_the_ready_made_text(study):
+    study.storage = "on servers of the university, for ten years"
+
+    assert "On servers of the university, for ten years." in template_for(study, "consent")
+
+
 def test_a_judge_of_a_draft_does_not_fix_what_only_annotators_see(editor, study):
     Study.objects.update(frozen_at="2026-11-01T00:00Z", state=Study.State.DRAFT)
 
