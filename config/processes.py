@@ -120,6 +120,7 @@ def main() -> int:
     wanted = sys.argv[1:] or ["web", "worker"]
     try:
         read_dotenv()
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
         commands = all_commands()
         settings.SECRET_KEY  # noqa: B018 - reports missing settings once, before anything starts
     except ImproperlyConfigured as error:

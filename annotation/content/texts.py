@@ -295,6 +295,8 @@ def template_for(study: Study, name: str) -> str:
         "pay": _pay(study, words, language),
         "identity": words["anonymous" if study.entry == Study.Entry.LINK else "by_id"],
     }
+    if study.storage:
+        facts["storage"] = _sentence(study.storage, language)
     if name == "consent":
         facts["certainty"] = words["asks_certainty"] if study.ask_certainty else ""
         with translation.override(language):
@@ -310,6 +312,13 @@ def template_for(study: Study, name: str) -> str:
         }
     text: str = (ready["own_answers"] if study.asks_own_answers else ready)[name]
     return text.format(**facts)
+
+
+def _sentence(phrase: str, language: str) -> str:
+    """A phrase as a sentence of its own: “on servers in the EU” becomes “On servers in the EU.”"""
+    stop = "。" if language.startswith("zh") else "."
+    end = "" if phrase.endswith((".", "!", "?", "。", "؟", "]]")) else stop
+    return f"{phrase[:1].upper()}{phrase[1:]}{end}"
 
 
 def ready_checks_text(study: Study) -> list[dict[str, Any]]:

@@ -42,7 +42,7 @@ from annotation.models import ComprehensionAnswer
 from annotation.researchers.admission_views import FormRow, arranged, read_rows
 from annotation.seats.assignment import checks_needed
 from studies.errors import FrozenStudy, StaleVersion, StudyError
-from studies.importers.editing import add_checks, use_item_as
+from studies.importers.editing import add_checks, use_item_as, why_no_checks
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions
@@ -55,7 +55,7 @@ from studies.pages.workbench import (
 )
 from studies.prompts import base_of, language_name
 from studies.selectors import get_study
-from studies.services.settings import FROZEN_FIELDS, save_settings
+from studies.services.settings import frozen_fields, save_settings
 from studies.services.translations import unreviewed_language
 from studies.texts.markdown import render_markdown
 
@@ -95,7 +95,7 @@ class TextsForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         study = self.instance
         self.initial["version"] = study.version
-        for name in FROZEN_FIELDS if study.frozen_at else ():
+        for name in frozen_fields(study):
             if name in self.fields:
                 self.fields[name].disabled = True
 
@@ -322,6 +322,7 @@ def _about_items(study: Study, item: str) -> dict[str, Any]:
         "lacks": not questions_of(study)
         or _lacks_practice(study)
         or all(item.split != Item.Split.ATTENTION_CHECK for item in items),
+        "may_add": not why_no_checks(study) and ordinary.exists(),
         "fixed": reason,
         "suggested": [] if reason else ordinary.values_list("key", "question")[:_SUGGESTED],
     }
@@ -365,7 +366,7 @@ def _ready(study: Study) -> list[dict[str, str]]:
 @transaction.atomic
 def _add_everything(study: Study, user: User) -> str:
     """Add what the study lacks of the standard checks, and say what was added."""
-    if reason := why_not(study):
+    if reason := why_no_checks(study):
         raise StudyError(reason)
     there = Item.everything.filter(study=study)
     added = []

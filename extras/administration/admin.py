@@ -30,7 +30,7 @@ from judging.runs.judges import IDENTITY
 from studies.errors import FrozenStudy
 from studies.models import FeatureSet, Item, Membership, Persona, SignIn, Study, StudyLog
 from studies.models.added_settings import added_fields, read_added, store_added
-from studies.services.settings import FROZEN_FIELDS, save_settings
+from studies.services.settings import frozen_fields, save_settings
 from studies.services.studies import record
 
 
@@ -96,8 +96,7 @@ class StudyAdmin(admin.ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
         if obj is None:
             return self.readonly_fields
-        fixed = (*self.readonly_fields, "slug")
-        return (*fixed, *FROZEN_FIELDS) if obj.frozen_at else fixed
+        return (*self.readonly_fields, "slug", *frozen_fields(obj))
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
         return {} if obj else self.prepopulated_fields

@@ -6,8 +6,8 @@ EXTRA = Extra(
     name="advice",
     title="Advice and debates",
     summary=(
-        "Annotators answer once before and once after an advice or a debate that models "
-        "write; judges can discuss as a jury."
+        "Annotators answer before and after they see an advice or a debate that models wrote; "
+        "judges can discuss as a jury."
     ),
     group="people",
     analyses={

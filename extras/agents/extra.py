@@ -6,8 +6,8 @@ EXTRA = Extra(
     name="agents",
     title="Tools for agents",
     summary=(
-        "Programs reach studies by the Model Context Protocol, and their proposals wait for a "
-        "person."
+        "AI agents read and prepare studies through the Model Context Protocol; what they "
+        "propose waits for a person."
     ),
     group="files",
     addresses={"studies/<slug:slug>/proposals/": "urls"},

@@ -6,8 +6,7 @@ EXTRA = Extra(
     name="arena",
     title="Live arena",
     summary=(
-        "Systems answer while people take part, and people choose blind: a ranking of systems, for "
-        "those who compare models."
+        "People choose blind between answers that systems write meanwhile: a ranking of systems."
     ),
     group="people",
     analyses={"arena": "Ranking of the systems of a live arena"},

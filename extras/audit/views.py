@@ -115,7 +115,7 @@ def section_page(study: Study) -> list[SectionPage]:
 
 
 AFTER_IMPORT = AfterImport(
-    "A worker audits the items. The findings are under Items, Audit.",
+    "A worker looks for problems in the items. What it finds is under Items, Audit.",
     "See the audit of the items",
     _address,
 )

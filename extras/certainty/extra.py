@@ -6,8 +6,8 @@ EXTRA = Extra(
     name="certainty",
     title="Certainty in detail",
     summary=(
-        "The report adds every threshold, the kinds of certainty on the same items, and its "
-        "value on other items."
+        "The report adds all thresholds, compares kinds of certainty, and tries each threshold "
+        "on items that did not set it."
     ),
     group="analyses",
     chapters=(

@@ -6,7 +6,7 @@ EXTRA = Extra(
     name="estimation",
     title="Estimates with few answers",
     summary=(
-        "Rankings of systems, and shares of all judged items from people’s answers on some of them."
+        "Rankings of systems, and estimates for all items where people answered only some of them."
     ),
     group="analyses",
     addresses={"studies/<slug:slug>/reports/": "urls"},

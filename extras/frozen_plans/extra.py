@@ -6,8 +6,8 @@ EXTRA = Extra(
     name="frozen_plans",
     title="Analysis plans",
     summary=(
-        "You freeze what will be analysed before the data; the report says what was planned "
-        "and what was done otherwise."
+        "You freeze what will be analysed before there are data; the report says what was "
+        "planned and what was done otherwise."
     ),
     group="analyses",
     addresses={"studies/<slug:slug>/reports/": "urls"},

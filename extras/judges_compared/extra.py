@@ -6,8 +6,8 @@ EXTRA = Extra(
     name="judges_compared",
     title="Judges and wordings compared",
     summary=(
-        "Which judges differ, how much each is like a person, and whether other words, committing "
-        "first or a reference answer change what they answer."
+        "Which judges differ, how much each is like a person, and whether a judge answers "
+        "differently if it is asked in other words."
     ),
     group="analyses",
     former=("wordings",),

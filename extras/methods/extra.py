@@ -5,7 +5,10 @@ from studies.extra import Extra, Placed
 EXTRA = Extra(
     name="methods",
     title="More methods",
-    summary="The report adds insight into people’s disagreement, criteria of answers, and values.",
+    summary=(
+        "The report adds chapters on disagreement among people, on criteria and values, and on "
+        "whether certainty shows who is right."
+    ),
     group="analyses",
     chapters=(
         Placed("insight:INSIGHT", after="position"),

@@ -5,10 +5,7 @@ from studies.extra import Extra, Placed
 EXTRA = Extra(
     name="option_sets",
     title="Sets of responses",
-    summary=(
-        "Items have three to five responses: pairs of them, rankings by judges and people, "
-        "and cycles of choices."
-    ),
+    summary=("Items have three to five responses, shown in pairs or as a set to rank."),
     group="people",
     importers=(Placed("pairs:PAIRS", at="rows"),),
     protocols=(Placed("listwise:LISTWISE", after="p-true"),),

@@ -6,8 +6,8 @@ EXTRA = Extra(
     name="own_answers",
     title="People who come back",
     summary=(
-        "People answer for themselves; profiles, linked studies, second visits and waves ask "
-        "the same people again."
+        "People answer for themselves, or come back: second visits, waves and linked studies "
+        "ask the same people again."
     ),
     group="people",
     addresses={"s/<slug:slug>/": "urls", "studies/<slug:slug>/people/": "researcher_urls"},

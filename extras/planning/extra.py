@@ -5,7 +5,10 @@ from studies.extra import Extra, Placed
 EXTRA = Extra(
     name="planning",
     title="Size and price",
-    summary=("You see what a study can show before it has data, and watch a comparison meanwhile."),
+    summary=(
+        "Before there are data, you see what a study can show and cost; later you can watch a "
+        "comparison."
+    ),
     group="analyses",
     addresses={"studies/<slug:slug>/planning/": "urls"},
     sections={

@@ -4,8 +4,11 @@ from studies.extra import Extra, Placed
 
 EXTRA = Extra(
     name="replication",
-    title="The article repeated",
-    summary=("The released files of the article are counted again, or its questions asked again."),
+    title="The paper repeated",
+    summary=(
+        "Computes the numbers of the paper again from its released files, or asks its questions"
+        " again."
+    ),
     group="files",
     addresses={"studies/<slug:slug>/judges/wordings/recover/": "urls"},
     importers=(

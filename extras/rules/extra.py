@@ -6,8 +6,8 @@ EXTRA = Extra(
     name="rules",
     title="Rules of disagreement",
     summary=(
-        "Rules that people follow more or less often than a judge are proposed on one half of "
-        "the items and tested on the other."
+        "Looks for rules that people follow more or less often than a judge: proposed on half "
+        "of the items, tested on the other half."
     ),
     group="analyses",
     addresses={"studies/<slug:slug>/disagreements/": "urls"},

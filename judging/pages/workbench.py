@@ -158,7 +158,7 @@ def judge_tasks(study: Study) -> list[SetupTask]:
         address = reverse("judging:add-judge", args=[study.slug])
         return [SetupTask("judges", "Judges", TaskState.NOT_STARTED, words, address)]
     judges = len({row.run.judge_id for row in runs})
-    words = f"{judges:,} judge{'' if judges == 1 else 's'} in {len(runs):,} runs"
+    words = f"{judges:,} judge{'s'[: judges != 1]} in {len(runs):,} run{'s'[: len(runs) != 1]}"
     stopped = any(row.run.state in _STOPPED for row in runs)
     state = TaskState.ATTENTION if stopped else TaskState.DONE
     return [SetupTask("judges", "Judges", state, words, address)]

@@ -111,7 +111,9 @@ def add_checks(
     A check has a `question`, the `instruction` that is added to it, and the `right` and the `wrong`
     response. The items stay as they are. Raises as `edit_persona` does.
     """
-    study = unused_study(study_id)
+    study = lock_study(study_id)
+    if reason := why_no_checks(study):
+        raise StudyError(reason)
     patterns = list(Item.objects.filter(study=study).select_related("persona").order_by("key")[:50])
     if not patterns:
         raise StudyError("Attention checks are about the personas of items. Import items first.")
@@ -139,6 +141,11 @@ def add_checks(
         item.save()
     note_change(study, "attention checks added", user=user, items=keys)
     return keys
+
+
+def why_no_checks(study: Study) -> str:
+    """Why checks cannot be added; empty in a draft, where judges may have items and nobody else."""
+    return "" if study.state == Study.State.DRAFT else why_not(study)
 
 
 def record_of(persona: Persona) -> PersonaRecord:

@@ -104,7 +104,7 @@ def study_tasks(study: Study) -> Iterator[SetupTask]:
     yield SetupTask(
         "question", "Question and certainty", TaskState.DONE, words, f"{settings}#id_task"
     )
-    yield _texts(study, settings)
+    yield _texts(study)
     ready = "Check everything, then open the study" if figures.items else "Import items first"
     launch = reverse("studies:launch", args=[study.slug])
     yield SetupTask("launch", "Launch", TaskState.NOT_STARTED, ready, launch)
@@ -127,7 +127,7 @@ def _items(study: Study, number: int) -> SetupTask:
     return SetupTask("items", "Items", TaskState.DONE, words, address)
 
 
-def _texts(study: Study, settings: str) -> SetupTask:
+def _texts(study: Study) -> SetupTask:
     """Instructions have a default, but the consent text needs facts that only researchers know."""
     title = "Instructions, consent, debrief"
     facts = {
@@ -137,13 +137,13 @@ def _texts(study: Study, settings: str) -> SetupTask:
         "ethics": ("the ethics approval", study.ethics or study.consent),
     }
     missing = {name: words for name, (words, value) in facts.items() if not value}
+    texts = reverse("people:texts", args=[study.slug])
     if not missing:
         words = "Your own consent text" if study.consent else "The standard texts with your details"
-        texts = reverse("people:texts", args=[study.slug])
         return SetupTask("texts", title, TaskState.DONE, words, texts)
     words = f"Not stated yet: {', '.join(missing.values())}"
     state = TaskState.NOT_STARTED if len(missing) == len(facts) else TaskState.ATTENTION
-    return SetupTask("texts", title, state, words, f"{settings}#id_{next(iter(missing))}")
+    return SetupTask("texts", title, state, words, f"{texts}#id_{next(iter(missing))}")
 
 
 _TITLES = {

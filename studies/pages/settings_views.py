@@ -118,7 +118,9 @@ _HINTS = {
     "title": "Shown to annotators at the top of every page.",
     "slug": "Used in addresses and commands: letters, digits, - and _. If empty, we derive it from "
     "the title. You cannot change it later.",
-    "task": "Determines how the question is worded for annotators and judges.",
+    "task": "What annotators and judges decide: which response the person would prefer, which "
+    "answer this person would give in a survey, which response the person wrote, or which of two "
+    "answers to different questions.",
     "perspective": "“For themselves” collects first-person answers: items show no profile.",
     "language": "The language of every page that annotators see.",
     "contact": "An e-mail address that annotators can write to.",

@@ -35,6 +35,9 @@ FROZEN_FIELDS = (
     "ethics",
 )
 
+# Of them, what only annotators see.
+FOR_ANNOTATORS = ("instructions", "consent", "researchers", "storage", "ethics")
+
 # An event of the study's log. Logs of existing studies contain this text.
 SETTINGS_CHANGED = "settings changed"
 # How answers are read; a change after the first answer is logged.
@@ -67,11 +70,19 @@ def locked_settings(study: Study) -> dict[str, str]:
     return {name: why for lock, why in reasons if why for name in lock.fields}
 
 
+def frozen_fields(study: Study) -> tuple[str, ...]:
+    """The settings that somebody has answered by. In a draft, only judges can have done so."""
+    if study.frozen_at is None:
+        return ()
+    unseen = FOR_ANNOTATORS if study.state == Study.State.DRAFT else ()
+    return tuple(name for name in FROZEN_FIELDS if name not in unseen)
+
+
 def fixed_settings(study: Study) -> tuple[str, ...]:
-    """The settings that can no longer change, because annotators have seen their effect."""
+    """The settings that can no longer change, because somebody has seen their effect."""
     locked = tuple(locked_settings(study))
     if study.frozen_at is not None:
-        return (*FROZEN_FIELDS, *locked)
+        return (*frozen_fields(study), *locked)
     return ("set_display", *locked) if has_begun(study) else locked
 
 
@@ -100,7 +111,7 @@ def save_settings(
     ]
     if not changed:
         return
-    if locked.frozen_at is not None and (fixed := sorted(set(changed) & set(FROZEN_FIELDS))):
+    if fixed := sorted(set(changed) & set(frozen_fields(locked))):
         raise FrozenStudy(
             f"“{study.slug}” has answers or judgments, so these settings cannot change: "
             f"{', '.join(fixed)}. Nothing was saved. Create a new study to use other settings."

@@ -1,9 +1,14 @@
 """What an installation runs."""
 
+import os
+import subprocess
+import sys
+
 from django.conf import settings
 
 from config import env, processes
 from config.processes import all_commands
+from tests.management import ROOT
 
 
 def test_the_workers_serve_every_queue_and_one_of_them_keeps_the_schedule():
@@ -31,3 +36,15 @@ def test_an_invalid_port_is_named(tmp_path, monkeypatch, capsys):
 
     assert processes.main() == 2
     assert capsys.readouterr().err == "PORT must be a whole number from 1 to 65535, not “many”.\n"
+
+
+def test_make_run_needs_no_variable_that_names_the_settings(tmp_path):
+    environment = {**os.environ, "DATABASE_URL": "", "VAR_DIR": str(tmp_path)}
+    environment.pop("DJANGO_SETTINGS_MODULE", None)
+    command = [sys.executable, "-m", "config.processes", "nothing"]
+
+    refused = subprocess.run(
+        command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True
+    )
+
+    assert refused.stderr == "There is no process “nothing”. Use web, worker or both.\n"

@@ -168,7 +168,7 @@ def test_the_licence_of_the_items_is_kept_with_their_source(client, study):
 
 
 def test_settings_that_answers_depend_on_and_the_short_name_are_fixed(client, study):
-    Study.objects.update(frozen_at=timezone.now())
+    Study.objects.update(frozen_at=timezone.now(), state=Study.State.OPEN)
 
     page = client.get(SETTINGS).content.decode()
     changes = {"consent": "Other", "minutes": "25", "slug": "other"}

@@ -12,7 +12,7 @@ from studies.texts.normalisation import FAST_WORDS_PER_MINUTE, JUDGING_SECONDS, 
 
 class TooFewItems(ItemCheck):
     name: ClassVar[str] = "too_few_items"
-    title = "Enough items"
+    title = "Number of items"
     rule = (
         "The 95 % interval of an accuracy of 60 % is wider than the study's equivalence margin "
         "on either side. Items that share a persona or a question count for less, assuming that "
@@ -43,10 +43,10 @@ class TooFewItems(ItemCheck):
         needed = math.ceil(items_for(margin) * times - 1e-9)
         shared = ""
         if round(n / times) < n:
-            shared = f", as {n / times:,.0f} that share no persona and no question would"
+            shared = f", which share personas or questions and count as {n / times:,.0f},"
         words = (
-            f"{counted(n)} with an own answer give an accuracy within ± {half * 100:.1f} points"
-            f"{shared}; the margin of ± {margin * 100:g} points needs {needed:,} items or more"
+            f"{counted(n)} with an own answer{shared} give an accuracy within ±{half * 100:.1f} "
+            f"points; the margin of ±{margin * 100:g} points needs {needed:,} items or more"
             f"{', with new personas and questions' if shared else ''}."
         )
         effect = Effect("half the width of the interval of an accuracy of 60 %", half, n)

@@ -355,6 +355,7 @@ _STEMS = set(
 # “history.0.prompt”, as the paths of a list of earlier choices are named.
 _HISTORY = re.compile(r"(?:.*_)?history_[0-9]+_(prompt|question|chosen|rejected)")
 _MARKS = frozenset("?？؟")
+_CODE = re.compile(r"(?=.*\d)[\w.-]{1,40}", re.ASCII)
 _MODELS = {"model", "generated", "generator", "llm", "system", "engine", "author", "written"}
 _OF_MODELS = _MODELS | {"name", "id", "by"}
 _OF_A_PAIR = {
@@ -394,6 +395,9 @@ def guess(head: Head) -> ColumnMapping:
             if field and (FIELDS[field].is_repeatable or field not in taken):
                 fields[column] = field
                 taken.add(field)
+    codes = [c for c, f in fields.items() if f == "persona_text" and _has_codes(head, c)]
+    if "persona_id" not in taken:
+        fields |= dict.fromkeys(codes, "persona_id")
     if "question" not in taken and (asking := _column_of_questions(head, fields)):
         fields[asking] = "question"
     has_sides = {"response_1", "response_2"} <= taken
@@ -434,6 +438,12 @@ def repeated_id(head: Head, mapping: ColumnMapping) -> str:
                     "made from its content. To use your ids, correct the file and choose it again."
                 )
     return ""
+
+
+def _has_codes(head: Head, column: str) -> bool:
+    """Whether every cell of a column is empty or a code such as P07, which is no text to show."""
+    cells = {row.get(column, "").strip() for _, row in head.rows} - {""}
+    return bool(cells) and all(_CODE.fullmatch(cell) for cell in cells)
 
 
 def _column_of_questions(head: Head, fields: Mapping[str, str]) -> str:

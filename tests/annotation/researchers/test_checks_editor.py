@@ -180,6 +180,19 @@ def test_one_press_adds_the_standard_checks_in_the_language_of_the_study(editor,
     assert "nothing, because" in use(editor, everything="yes")[0]
 
 
+def test_a_draft_gets_its_checks_after_a_judge_was_asked(editor, study):
+    type(study).objects.update(frozen_at="2026-11-01T00:00Z")
+
+    assert "Add the standard checks" in editor.get(CHECKS).text
+    assert "2 attention checks" in use(editor, everything="yes")[0]
+    assert "cannot be edited" in use(editor, item="x1", use="practice")[0]
+
+    Item.everything.filter(split="attention_check").delete()
+    type(study).objects.update(state="open")
+    assert "Add two ready-made" not in editor.get(CHECKS).text
+    assert "cannot be edited" in use(editor, everything="yes")[0]
+
+
 def test_the_form_shows_both_texts_and_the_key_of_the_chosen_item(editor, study):
     page = editor.get(CHECKS, {"item": "x2"}).text
 

@@ -11,8 +11,10 @@ from annotation.content.texts import (
 )
 from annotation.models import Annotator
 from annotation.researchers.opening_checks import opening_checks, study_checks
+from studies.errors import FrozenStudy
 from studies.models import Study
 from studies.pages.settings_views import TRANSLATED
+from studies.services.settings import save_settings
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_study, sign_in
 
@@ -129,12 +131,30 @@ def test_a_concurrent_change_is_kept(editor, study):
 
 
 def test_after_the_first_answer_only_the_debrief_and_the_contact_change(editor, study):
-    Study.objects.update(frozen_at="2026-11-01T00:00Z", consent="Old")
+    Study.objects.update(frozen_at="2026-11-01T00:00Z", state=Study.State.OPEN, consent="Old")
 
     editor.post(PAGE, texts(study, consent="New", debrief="New", contact="a@example.org"))
 
     study.refresh_from_db()
     assert (study.consent, study.debrief, study.contact) == ("Old", "New", "a@example.org")
+
+
+def test_where_data_are_kept_is_a_sentence_of_the_ready_made_text(study):
+    study.storage = "on servers of the university, for ten years"
+
+    assert "On servers of the university, for ten years." in template_for(study, "consent")
+
+
+def test_a_judge_of_a_draft_does_not_fix_what_only_annotators_see(editor, study):
+    Study.objects.update(frozen_at="2026-11-01T00:00Z", state=Study.State.DRAFT)
+
+    editor.post(PAGE, texts(study, consent="New", researchers="Ada Lovelace"))
+
+    study.refresh_from_db()
+    assert (study.consent, study.researchers) == ("New", "Ada Lovelace")
+    study.language = "de"
+    with pytest.raises(FrozenStudy, match="cannot change: language"):
+        save_settings(study, changed=["language"])
 
 
 def test_the_preview_shows_hostile_text_as_text(editor):

@@ -294,7 +294,7 @@ def test_items_that_share_personas_and_questions_count_as_fewer() -> None:
     together = [replace(item, persona=alone[0].persona) for item in alone]
     apart, joint = (audited(items)["too_few_items"] for items in (alone, together))
     assert "needs 366 items or more." in apart.sentence
-    assert "that share no persona and no question would" in joint.sentence
+    assert "which share personas or questions and count as" in joint.sentence
     assert joint.effect.value > apart.effect.value
 
 

@@ -104,6 +104,13 @@ def test_single_fields_are_guessed_once_and_features_often():
     }
 
 
+def test_codes_of_people_are_ids_and_no_text_that_annotators_see():
+    assert guessed("person", rows=[("P00",), ("p-17",), ("",)])["person"] == "persona_id"
+    assert guessed("person", rows=[("P00",), ("likes tea",)])["person"] == "persona_text"
+    both = guessed("person", "user_id", rows=[("P00", "1")])
+    assert both == {"person": "persona_text", "user_id": "persona_id"}
+
+
 def test_repeated_ids_are_not_used_as_ids():
     assert guessed("id", "age", rows=[("1", "3"), ("2", "3")])["id"] == "id"
     assert "id" not in guessed("id", "age", rows=[("1", "3"), ("1", "4")])

@@ -168,7 +168,7 @@ def test_a_viewer_reads_the_checks_and_cannot_open(client, draft):
 
     page = client.get(reverse("studies:launch", args=["one"]))
 
-    assert "Advice:" in page.text
+    assert ">Advice<" in page.text
     assert ">Open study<" not in page.text
     assert post_state(client, state="open", reason="x").status_code == 404
 
