@@ -67,10 +67,10 @@ def test_more_data_are_not_advised_where_they_would_not_help():
 
 def test_a_judge_that_is_always_right_may_have_seen_the_answers():
     study = planted(judge=lambda place: True, people=lambda place, seat: place % 4 > 0)
-    caveats = verdict_of(report_of(study)).caveats
+    answer = verdict_of(report_of(study)).answer
 
-    assert "j is right on all 100 items it decided: find out whether it saw the known answers." in (
-        caveats
+    assert "j is right on all 100 items it decided, so it may have seen the known answers" in (
+        answer.sentence
     )
 
 

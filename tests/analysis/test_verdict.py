@@ -221,7 +221,8 @@ def test_without_right_answers_the_judge_is_compared_as_an_annotator(advantage, 
 
 def test_a_settled_comparison_needs_no_labels_and_a_missing_one_cannot_say(report):
     for state in ("better", "worse", "equivalent"):
-        assert labels_needed(report | {"headline": {"state": state}}) == 0
+        report["headline"]["state"] = state
+        assert labels_needed(report) == 0
     assert labels_needed(report | {"headline": {"state": "people_only"}}) is None
     assert labels_needed(without_truth(advantage=0.01, se=0.01, p=0.001)) == 0
 

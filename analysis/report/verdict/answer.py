@@ -29,13 +29,14 @@ from analysis.report.results import (
     AgainstPeople,
     accuracy_of,
     clusters_of,
+    decided_by_judge,
     decided_by_people,
     items,
     no_truth,
     not_settled,
     not_shown,
 )
-from analysis.report.rules import FULL_SHARE, LEVEL
+from analysis.report.rules import FULL_SHARE, LEVEL, MIN_COMPARED
 from analysis.report.study import (
     closest_to_people,
     competitors,
@@ -48,8 +49,9 @@ from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import Trust, t_quantile
 
 POWER = 0.8
-# What an answer says of a judge that always follows the majority of people.
+# What an answer says of a judge that always follows the majority of people, or is always right.
 COPIED = "its answers may be made from theirs"
+SEEN = "it may have seen the known answers"
 SCALES = ("raw", "balanced")
 
 ReplacementState = Literal["replaceable", "not_replaceable", "cannot_tell"]
@@ -113,6 +115,21 @@ def copied(report: ReportJson, run: str) -> Text | None:
                 of=items(report, "that both decided", entry["n"]),
             )
     return None
+
+
+def saw_answers(report: ReportJson, index: int) -> Text | None:
+    """That a judge is right on all its items, where one as good as people would hardly be."""
+    judge, majority = report["judges"][index], report["human"]["majority"]["accuracy"]
+    if judge["accuracy"] != 1 or majority is None or judge["n"] < MIN_COMPARED:
+        return None
+    if majority ** judge["n"] > LEVEL / len(report["judges"]):
+        return None
+    return clause(
+        "{name} is right on all {of.full}, so {seen}",
+        name=Name(run_name(judge, report["judges"])),
+        seen=Words(SEEN),
+        of=decided_by_judge(report, index),
+    )
 
 
 def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
@@ -221,7 +238,8 @@ def _answer(report: ReportJson) -> tuple[str, Text]:
         if one_label(test):
             same = _same_label(report, judge_name(report, index), test)
             return UNKNOWN, say("{same}, though {finding}.", same=same, finding=finding)
-        if copy := copied(report, report["headline"]["run"]):
+        copy = copied(report, report["headline"]["run"]) or saw_answers(report, index)
+        if copy:
             return UNKNOWN, say("{copy}, though {finding}.", copy=copy, finding=finding)
         if guessing := no_better_than_guessing(report):
             # “Not useful” is about the judge; people who may guess leave the answer open.

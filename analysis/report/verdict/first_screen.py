@@ -47,6 +47,7 @@ from analysis.report.study import competitors, one_label, tied_with
 from analysis.report.verdict.answer import (
     COPIED,
     POWER,
+    SEEN,
     VerdictAnswer,
     answer_of,
     copied,
@@ -57,6 +58,7 @@ from analysis.report.verdict.answer import (
     may_guess,
     no_better_than_guessing,
     replacement_of,
+    saw_answers,
 )
 from analysis.report.verdict.chart import VerdictChart, chart_of
 from analysis.report.words import listed, people_words, run_name
@@ -179,13 +181,18 @@ def _cautions(report: ReportJson) -> list[Text]:
 
 def _beyond_answer(report: ReportJson) -> ReportJson:
     """The report without the caution that the answer itself states: its judge follows people."""
-    replaced = replacement_of(report)
-    index = replaced.index if replaced else headline_run(report) if _has_run(report) else -1
     if COPIED not in answer_of(report).sentence:
         return report
-    cautions = report["cautions"]
-    others = [entry for entry in cautions["followed"] if entry["who"] != f"judges.{index}"]
+    cautions, own = report["cautions"], f"judges.{_judge_of_answer(report)}"
+    others = [entry for entry in cautions["followed"] if entry["who"] != own]
     return {**report, "cautions": {**cautions, "followed": others}}
+
+
+def _judge_of_answer(report: ReportJson) -> int | None:
+    """The position of the judge that the answer is about, if it is about one."""
+    if replaced := replacement_of(report):
+        return replaced.index
+    return headline_run(report) if _has_run(report) else None
 
 
 def _has_run(report: ReportJson) -> bool:
@@ -302,25 +309,22 @@ def _identical(report: ReportJson) -> Text | None:
 
 
 def _perfect(report: ReportJson) -> Text | None:
-    """A judge that is right on every item although people are not."""
-    if report["human"]["majority"]["accuracy"] in (None, 1):
-        return None
-    for index, judge in enumerate(report["judges"]):
-        if judge["accuracy"] == 1 and judge["n"] >= MIN_COMPARED:
-            return say(
-                "{judge} is right on all {of.full}: find out whether it saw the known answers.",
-                judge=Name(run_name(judge, report["judges"])),
-                of=decided_by_judge(report, index),
-            )
+    """A judge that may have seen the known answers, unless the answer says so."""
+    said = SEEN in answer_of(report).sentence
+    for index in range(len(report["judges"])):
+        if not (said and index == _judge_of_answer(report)) and (
+            text := saw_answers(report, index)
+        ):
+            return say("{text}.", text=text)
     return None
 
 
 def _less_of_persona(report: ReportJson) -> Text | None:
     """The judge of the answer, if it saw less of the persona than people did."""
-    replaced = replacement_of(report)
-    if replaced is None and not _has_run(report):
+    index = _judge_of_answer(report)
+    if index is None:
         return None
-    judge = report["judges"][replaced.index if replaced else headline_run(report)]
+    judge = report["judges"][index]
     if judge["features"] == "all":
         return None
     form = "{name} saw only {features} of the persona."
@@ -396,6 +400,8 @@ def settling_of(report: ReportJson) -> str:
 
 def _settling(report: ReportJson) -> Text:
     state = report["headline"]["state"]
+    if advice := _to_check(report):
+        return advice
     if more := _missing_answers(report):
         of = Population("answer", n=more)
         other = Words("the other " if report["human"]["answers"] else "")
@@ -416,7 +422,7 @@ def _settling(report: ReportJson) -> Text:
         case "people_only":
             return say("A judge run on the same items.")
     difference = report["comparison"][headline_run(report)]["difference_general"]
-    if advice := _nothing_to_compare(report) or _opened(report):
+    if advice := _opened(report):
         return advice
     if state in SETTLED:
         if "people" in difference["one"]:
@@ -439,24 +445,51 @@ def _settling(report: ReportJson) -> Text:
     return _more_in_words(report, difference)
 
 
+def _to_check(report: ReportJson) -> Text | None:
+    """What to do first if a caution says that no comparison of these answers means anything."""
+    cautions, index = report.get("cautions", {}), _judge_of_answer(report)
+    if index is not None and copied(report, report["judges"][index]["run"]):
+        return say(
+            "Find out whether {name} was made from these people’s answers; if so, ask another "
+            "judge.",
+            name=Name(judge_name(report, index)),
+        )
+    if _has_run(report) and saw_answers(report, headline_run(report)):
+        return say(
+            "Find out whether {name} saw the known answers, in its prompt or in its file; if so, "
+            "ask it again without them.",
+            name=Name(judge_name(report, headline_run(report))),
+        )
+    is_compared = report["headline"]["state"] in COMPARED
+    if advice := _nothing_to_compare(report) if is_compared else None:
+        return advice
+    for kind, why in (("pasted", "copied their answers"), ("alike", "are one person or copied")):
+        if entries := cautions.get(kind):
+            return say(
+                "Find out whether {people} {why}; if so, exclude the copies and build the report "
+                "again.",
+                people=Population("person", n=entries[0]["people"], among=entries[0]["among"]),
+                why=Words(why),
+            )
+    if "easy" in cautions and report["headline"]["state"] == "equivalent":
+        return say("Ask about harder items: nobody errs on these often enough to differ.")
+    return None
+
+
 def _nothing_to_compare(report: ReportJson) -> Text | None:
     """What to do if people say nothing that more data would make clear."""
-    tied = [side for side in report.get("cautions", {}).get("tied", ()) if side["who"] == MAJORITY]
+    cautions, index = report.get("cautions", {}), headline_run(report)
+    tied = [side for side in cautions.get("tied", ()) if side["who"] == MAJORITY]
     if tied and tied[0]["ties"] == tied[0]["n"]:
         return say(
             "Ask without ties, or about responses that differ more: no majority chose a response."
         )
     chance = 1 / (3 if report["study"]["allow_tie"] else 2)
-    index = headline_run(report)
     sides = {
         people_words(report): report["human"]["majority"],
         judge_name(report, index): report["judges"][index],
     }
-    below = [
-        name
-        for name, side in sides.items()
-        if side["n"] >= MIN_COMPARED and _is_below(side, chance)
-    ]
+    below = [name for name, side in sides.items() if _is_below(side, chance)]
     if len(below) == len(sides):
         return say(
             "Check the known answers first: people and judge are right less often than by chance, "
@@ -468,10 +501,20 @@ def _nothing_to_compare(report: ReportJson) -> Text | None:
             "responses were exchanged.",
             who=Name(below[0]),
         )
+    for side in cautions.get("constant", ()):
+        if side["who"] == MAJORITY and _is_below(
+            report["human"]["majority"], side["constant"] / side["n"]
+        ):
+            return say(
+                "Ask about items of which neither response is the usual right one: people are "
+                "right less often than a constant answer."
+            )
     return None
 
 
 def _is_below(side: ReportJson, chance: float) -> bool:
+    if side["n"] < MIN_COMPARED:
+        return False
     ends = side["clusters"].get("ci_as_best") or side["clusters"]["ci"]
     return side["accuracy"] == 0 if ends is None else bool(ends[1] < chance)
 
@@ -484,8 +527,6 @@ def _opened(report: ReportJson) -> Text | None:
     name = judge_name(report, index)
     if one_label(report["comparison"][index].get("pooled_replacement", {})):
         return say("A judge that gives more than one label.")
-    if copied(report, report["headline"].get("run", "")):
-        return _asked_again(name)
     low = no_better_than_guessing(report)
     if name in low:
         return say("Another judge, or more items: {low}.", low=may_guess([Name(name)]))
@@ -497,13 +538,6 @@ def _opened(report: ReportJson) -> Text | None:
 def _planned(n: float) -> Quantity:
     """A number of what a study would need, which is about nothing in this one."""
     return Quantity("count", None, n)
-
-
-def _asked_again(name: str) -> Text:
-    return say(
-        "Find out whether {name} was made from these people’s answers; if so, ask another judge.",
-        name=Name(name),
-    )
 
 
 def _enough(report: ReportJson, scope: str, others: str) -> Text:
@@ -600,8 +634,6 @@ def _without_truth(report: ReportJson) -> Text:
             return say("More items with the rarer label, or people who choose it.")
         case "clusters":
             return few_kinds(report, replaced.found)
-        case "copied":
-            return _asked_again(replaced.name)
         case "order":
             return say("More items, or a judge that follows what people see in them.")
     if replaced.state != "cannot_tell":
@@ -768,6 +800,7 @@ def rounded(n: float) -> int:
 
 
 SETTLED = {"better", "worse", "equivalent"}
+COMPARED = SETTLED | {"cannot_tell", "too_few"}
 
 
 def labels_needed(report: Mapping[str, Any]) -> int | None:
@@ -777,7 +810,7 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
     true, and that items, people, personas and questions grow together.
     """
     state = report["headline"]["state"]
-    if state in SETTLED and _opened(report):
+    if _to_check(report) or (state in SETTLED and _opened(report)):
         return None
     if state in SETTLED:
         return 0
