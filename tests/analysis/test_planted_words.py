@@ -1,10 +1,13 @@
 """What reports say of rare kinds of studies, in which a usual sentence would be false."""
 
+import datetime
+
 import pytest
 
 from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.rater_tests import rater_tests
+from analysis.report.render import render_html
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
 from annotation.models import Annotator
@@ -122,6 +125,16 @@ def test_a_missing_interval_has_its_reason_in_the_table_of_claims():
     report = report_of(planted(persona_of=lambda place: max(0, place - 80)))
 
     assert found_rows(report)[0][2] == "too few personas or questions"
+
+
+def test_intervals_are_about_others_only_of_what_the_study_has_several_of():
+    report = report_of(planted(persona_of=lambda place: 0))
+
+    page = render_html(report, date=datetime.date(2026, 11, 30))
+    page += methods_paragraph(report)
+
+    assert page.count("items, people and questions like these") >= 3
+    assert "people, personas" not in page
 
 
 def test_verbs_agree_with_people_and_with_a_judge():

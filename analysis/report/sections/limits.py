@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from analysis.data.verdicts import Ints
-from analysis.report.quantities import Name, Population, Quantity, Text, Words, say
+from analysis.report.quantities import Population, Quantity, Text, Words, say
 from analysis.report.report_json import Json, estimate, number, put
-from analysis.report.results import late_changes
+from analysis.report.results import late_changes, unplanned
 from analysis.report.rules import LEVEL
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence, of_extras, on_in
 from analysis.report.sentences import (
@@ -378,7 +378,7 @@ class LimitsSection(Section):
 
     name = "limits"
     title = "Limits"
-    inside = "All limits of this study"
+    inside = "More limits of this study, besides those at the top"
     is_printed = True
     parts = (Claims(),)
 
@@ -387,10 +387,8 @@ class LimitsSection(Section):
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         """Warn if nothing was planned, or plans changed later."""
-        registered = report["registration"]
-        if registered["plan"] is None:
-            form = "{because} All of this is exploratory."
-            yield Sentence("limit", say(form, because=Name(registered["because"])), "explored")
+        if report["registration"]["plan"] is None:
+            yield Sentence("limit", unplanned(report), "explored")
         for text in late_changes(report):
             yield Sentence("limit", text, "late_change")
         if report.get("claims_tested"):

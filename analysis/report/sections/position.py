@@ -325,9 +325,9 @@ def position_figure(report: ReportJson) -> Figure | None:
         if leaning
         else say("How often side A was chosen, and how often it was right"),
         say(
-            "Share of answers for the response on side A, with 95 % intervals for items, people, "
-            "personas and questions like these. The bar across shows how often side A was right "
-            "in the same answers; without known right answers there is no bar."
+            "Share of answers for the response on side A, with 95 % intervals. The bar across "
+            "shows how often side A was right in the same answers; without known right answers "
+            "there is no bar."
         ),
         "position",
         [

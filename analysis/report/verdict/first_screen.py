@@ -37,6 +37,7 @@ from analysis.report.results import (
     items,
     scope_of,
     uneven,
+    unplanned,
 )
 from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
 from analysis.report.section import on_in
@@ -205,7 +206,7 @@ def _chosen_late(report: ReportJson) -> Text | None:
         return say("The threshold or the margin was chosen after the data.")
     plan = registration["plan"]
     if not plan:
-        return say("No analysis plan was frozen, so everything is exploratory.")
+        return unplanned(report)
     if not plan["before_data"]:
         return say("The analysis plan was frozen after the first data.")
     return say("This comparison departs from the analysis plan.") if _departs(report) else None
@@ -547,18 +548,12 @@ def _enough(report: ReportJson, scope: str, others: str) -> Text:
         form = "No more data are needed {scope}. Close the study, then build the report again."
         return say(form, **words)
     plan, changes = (report["registration"][key] for key in ("plan", "late_changes"))
-    why = "Nothing was registered"
-    if plan and plan["before_data"]:
-        late = changes or report["parameters"]["explored"]
-        if not late and not _departs(report):
-            return say("It is settled {scope}. {others} their own study.", **words)
-        why = "This comparison departs from the analysis plan"
-        if late:
-            why = "The threshold or the margin was chosen after the data"
+    is_planned = plan and plan["before_data"] and not _departs(report)
+    if is_planned and not changes and not report["parameters"]["explored"]:
+        return say("It is settled {scope}. {others} their own study.", **words)
     return say(
-        "No more data are needed {scope}. {why}: confirm it with a plan that is frozen before new "
-        "data. {others} their own study.",
-        why=Words(why),
+        "No more data are needed {scope}. Confirm it with a plan that is frozen before new data. "
+        "{others} their own study.",
         **words,
     )
 

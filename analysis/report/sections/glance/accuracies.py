@@ -371,10 +371,7 @@ def forest(report: ReportJson) -> Figure | None:
     return Figure(
         "accuracy",
         _forest_title(report),
-        say(
-            "Share of right answers, with 95 % intervals for items, people, personas and "
-            "questions like these. The line marks the majority of people."
-        ),
+        say("Share of right answers, with 95 % intervals. The line marks the majority of people."),
         "at_a_glance",
         [drawing],
     )

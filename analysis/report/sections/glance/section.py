@@ -13,7 +13,7 @@ from analysis.report.quantities import (
     joined,
     say,
 )
-from analysis.report.results import items
+from analysis.report.results import items, sampled
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
 from analysis.report.sections.glance.cautions import Cautions
@@ -68,9 +68,9 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
         yield (
             "generality",
             say(
-                "Intervals are about items, people, personas and questions like these; where a "
-                "table says so, about these annotators only. No interval is about people unlike "
-                "those who took part."
+                "Intervals are about {kinds} like these; where a table says so, about these "
+                "annotators only. No interval is about people unlike those who took part.",
+                kinds=sampled(report),
             ),
         )
 

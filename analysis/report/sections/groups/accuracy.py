@@ -181,8 +181,7 @@ def group_differences(report: ReportJson) -> list[Table]:
                 columns,
                 rows,
                 "Groups of at least 30 items each. Only the Holm p, adjusted over the pairs of "
-                "one row name, separates a difference from chance in many comparisons. Intervals "
-                "allow for shared personas and questions.",
+                "one row name, separates a difference from chance in many comparisons.",
                 family=FAMILY,
             )
         )
