@@ -61,6 +61,7 @@ def at(report: Mapping[str, Any], path: str) -> Any:
 
 GROUPS = "groups of personas"
 TOPICS = "features of items"
+LANGUAGES = "languages of items"
 SIDES = "sides"
 LENGTH = "length of responses"
 CALIBRATION = "certainty against accuracy"

@@ -100,6 +100,21 @@ def test_a_claim_about_a_topic_has_its_number_and_counts_only_if_a_row_says_it()
     assert len(held) == tested["hold"]
 
 
+def test_a_language_of_items_that_is_harder_is_said_as_a_topic_is():
+    study = planted(judge=lambda place: place % 20 < 10 or place % 6 == 0)
+    assert "languages" not in str(report_of(study)["claims_tested"])
+    for item in study.all_items.all():
+        item.language = "en" if int(item.question.split()[1][:-1]) % 20 < 10 else "de"
+        item.save(update_fields=["language"])
+
+    rows = found_rows(report_of(study))
+
+    [row] = [row for row in rows if "languages" in row[0]]
+    assert row[0] == "j errs more often in German than in other languages"
+    assert row[1].startswith("+")
+    assert row[3] == "50 items (of 100) in German"
+
+
 @pytest.mark.parametrize(("ends", "p"), [([0.1, 0.3], 0.01), ([-0.1, 0.3], 1.0), (None, 1.0)])
 def test_a_claim_needs_its_own_interval(ends, p):
     assert claim_p({"p_holm": 0.01, "ci": ends}) == p

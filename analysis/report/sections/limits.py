@@ -17,6 +17,7 @@ from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
     GROUPS,
+    LANGUAGES,
     LENGTH,
     MAJORITY,
     OWN,
@@ -45,7 +46,7 @@ Gap = Callable[[Sharing], GeneralDifference]
 
 @dataclass(frozen=True)
 class RaterClaim:
-    """The test of people, their majority or a run, `about` one topic if there are several.
+    """The test of people, their majority or a run, `about` one of several topics or languages.
 
     `t` has the sign of the claim; `p_max` is adjusted over the tests of the kind. `gap` is the
     difference with its interval, of claims that are about one.
@@ -74,7 +75,12 @@ class RaterClaim:
 
 def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     """The entry of report.json: every kind with its level, and raters' tests."""
-    rater_claims = [*_sides(study), *_lengths(study), *_certainty(study), *_topics(study)]
+    rater_claims = [*_sides(study), *_lengths(study), *_certainty(study)]
+    rater_claims += _on_parts(study, TOPICS, [item.topic for item in study.data.items])
+    languages = study.data.languages
+    rater_claims += _on_parts(
+        study, LANGUAGES, [languages.get(item.key, "") for item in study.data.items]
+    )
     adjusted = _elsewhere(study, earlier)
     for claim in rater_claims:
         adjusted.setdefault(claim.kind, []).append(_as_claimed(claim, earlier))
@@ -283,10 +289,9 @@ def _sharing(study: ReportedStudy, who: str, values: FloatArray, item: Ints) -> 
     return sharing
 
 
-def _topics(study: ReportedStudy) -> list[RaterClaim]:
-    """Topics on which a side errs more often than on others."""
+def _on_parts(study: ReportedStudy, kind: str, values: Sequence[str]) -> list[RaterClaim]:
+    """Topics or languages of items on which a side errs more often than on others."""
     items = study.data.items
-    values = [item.topic for item in items]
     names = sorted(set(values) - {""})
     if len(names) < 2:
         return []
@@ -327,7 +332,7 @@ def _topics(study: ReportedStudy) -> list[RaterClaim]:
             if gap is not None and gap.p is not None:
                 p = max(p, gap.p)
             n = int(sums[1, place] @ inside[code])
-            claims.append(RaterClaim(TOPICS, who, n, t, p, about=name, gap=gap))
+            claims.append(RaterClaim(kind, who, n, t, p, about=name, gap=gap))
     return claims
 
 
