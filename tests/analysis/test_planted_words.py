@@ -25,7 +25,8 @@ def planted(
     judge=lambda place: place % 5 > 0,
     people=lambda place, seat: (place + seat) % 4 > 0,
     *,
-    per_item=3,
+    answers_of=lambda place: 3,
+    n_people=15,
     persona_of=lambda place: place % 20,
     topic_of=lambda place: "",
     choice_of=lambda truth, is_right: truth if is_right else MIRROR[truth],
@@ -45,8 +46,8 @@ def planted(
             first_person=truth,
             topic=topic_of(place),
         )
-        for seat in range(per_item):
-            rater = raters[(place * per_item + seat) % 15]
+        for seat in range(answers_of(place)):
+            rater = raters[(place * 3 + seat) % n_people]
             answer(rater, item, choice_of(truth, people(place, seat)), 70)
         judge_item(run, item, choice_of(truth, judge(place)), 70)
     return study
@@ -78,7 +79,9 @@ def test_a_judge_that_is_always_right_may_have_seen_the_answers():
 
 
 def test_one_answer_per_item_is_no_majority():
-    report = report_of(planted(per_item=1, people=lambda place, seat: place % 4 > 0))
+    report = report_of(
+        planted(answers_of=lambda place: 1, people=lambda place, seat: place % 4 > 0)
+    )
 
     assert "one person per item" in verdict_of(report).answer.sentence
     assert not [row for row in found_rows(report) if "majority" in row[0]]
@@ -150,6 +153,40 @@ def test_intervals_are_about_others_only_of_what_the_study_has_several_of():
 
     assert page.count("items, people and questions like these") >= 3
     assert "people, personas" not in page
+
+
+def test_people_who_give_ties_do_not_look_as_if_responses_were_exchanged():
+    report = report_of(
+        planted(
+            people=lambda place, seat: (place + seat) % 5 == 0,
+            choice_of=lambda truth, is_right: truth if is_right else "tie",
+            allow_tie=True,
+        )
+    )
+    verdict = verdict_of(report)
+
+    assert "exchanged" not in " ".join([*verdict.caveats, verdict.settling])
+    assert verdict.settling.startswith("Ask without ties, or about responses that differ more")
+
+
+def test_the_only_person_has_one_claim_about_certainty():
+    wrong = {"people": lambda place, seat: place % 4 == 0}
+    report = report_of(planted(answers_of=lambda place: 1, n_people=1, **wrong))
+
+    claims = [row[0] for row in found_rows(report) if "ertainty of the only person" in row[0]]
+    assert len(claims) == 1
+    assert not [row for row in found_rows(report) if "people" in row[0].lower()]
+
+
+def test_majorities_of_one_are_counted_and_items_without_an_answer_too():
+    report = report_of(planted(answers_of=lambda place: min(place // 10, 3)))
+    page = render_html(report, date=datetime.date(2026, 11, 30))
+
+    alone = "On 10 items (of 100), the majority is one person’s answer."
+    assert alone not in verdict_of(report).caveats
+    assert "have no answer from people." in page
+    few = report_of(planted(answers_of=lambda place: 1 + 2 * (place >= 30)))
+    assert alone.replace("10 items", "30 items") in verdict_of(few).caveats
 
 
 def test_verbs_agree_with_people_and_with_a_judge():

@@ -227,6 +227,19 @@ def test_a_settled_comparison_needs_no_labels_and_a_missing_one_cannot_say(repor
     assert labels_needed(without_truth(advantage=0.01, se=0.01, p=0.001)) == 0
 
 
+def test_a_judge_that_can_replace_a_person_has_the_p_of_its_test_where_the_interval_goes_further():
+    report = without_truth(advantage=0.0, se=0.056, p=0.04)
+    for scale in ("raw", "balanced"):
+        test = report["comparison"][0]["pooled_replacement"][scale]
+        test["ci_made"] = {"method": "general score"}
+
+    answer = answer_of(report)
+
+    assert answer.word == "Yes"
+    assert "ε allows 10 lower, one-sided p = .040)" in answer.sentence
+    assert sensitivity_of(report) == "The answer is the same for every ε of 10.0 points or more."
+
+
 def test_labels_needed_follow_the_advice(report):
     report["headline"]["state"] = "cannot_tell"
     difference = difference_of(report) | {"value": 0.02, "se": 0.02, "too_few": []}

@@ -192,11 +192,12 @@ def _lengths(study: ReportedStudy) -> list[RaterClaim]:
 def _certainty(study: ReportedStudy) -> Iterator[RaterClaim]:
     """Whether certainty is higher than accuracy, and whether certain answers are right more often.
 
-    The majority has no separate test, because its certainty is a mean over people.
+    Where every item has one answer, the majority is that answer and has no test of its own.
     """
     votes, items = study.votes, np.arange(len(study.data.items))
     sides = [(SINGLE, votes.certainty, study.correct_alone, votes.item)]
-    sides.append((MAJORITY, study.people.certainty, study.people.correct, items))
+    if np.bincount(votes.item).max(initial=0) > 1:
+        sides.append((MAJORITY, study.people.certainty, study.people.correct, items))
     for place in study.whole_runs:
         side = study.judges[place]
         sides.append((f"judges.{place}", side.certainty, side.correct, items))

@@ -1,6 +1,6 @@
 """The chapter on position, length and ties, for annotators and judges."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,7 @@ from analysis.report.rater_tests import (
     LengthErrors,
     RaterTest,
     held,
+    is_one,
     of_names,
     position_of,
     rater_tests,
@@ -313,7 +314,7 @@ def position_figure(report: ReportJson) -> Figure | None:
     )
     leaning = [
         clause(
-            f"{{names}} {'leans' if _is_one(names) else 'lean'} to side {side}",
+            f"{{names}} {'leans' if is_one(names) else 'lean'} to side {side}",
             names=of_names(names),
         )
         for side, names in zip("AB", held(report, SIDES), strict=True)
@@ -344,10 +345,6 @@ def position_figure(report: ReportJson) -> Figure | None:
             )
         ],
     )
-
-
-def _is_one(names: Sequence[Name | Words]) -> bool:
-    return len(names) == 1 and isinstance(names[0], Name)
 
 
 def _of_people(study: ReportedStudy) -> Json:

@@ -147,6 +147,9 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
     if state == "replaceable" and copied(report, judges[index]["run"]):
         state, why = "cannot_tell", "copied"
     ends = _ends(test, len(tests)) if test["ci"] is not None and why != "rare_label" else None
+    if ends and state == "replaceable":
+        # The test is one-sided, and may hold at an epsilon inside of the 95 % interval.
+        ends = min(ends[0], test["epsilon"]), ends[1]
     return ReplacementVerdict(
         name=run_name(judges[index], [judges[place] for _, place in tests]),
         index=index,
@@ -377,12 +380,22 @@ def _lost(verdict: ReplacementVerdict) -> Text:
         ", with all labels weighted equally," if verdict.found.get("scale") == "balanced" else ""
     )
     return clause(
-        "its agreement with the other people{alike} is {than} ({ends}ε allows {epsilon} lower)",
+        "its agreement with the other people{alike} is {than} ({ends}ε allows {epsilon} lower{p})",
+        p=_one_sided(verdict),
         alike=Words(alike),
         than=than,
         ends=clause("{gap.interval}; ", gap=gap) if gap.interval.ends else Words(""),
         epsilon=Quantity("margin", None, verdict.epsilon),
     )
+
+
+def _one_sided(verdict: ReplacementVerdict) -> Text | Words:
+    """The p value of the one-sided test, if it holds although the interval goes beyond epsilon."""
+    ends = verdict.found["ci"]
+    if verdict.state != "replaceable" or ends[1] <= verdict.epsilon:
+        return Words("")
+    p = max(scale["p"] for scale in _scales(verdict.found)) * verdict.family
+    return clause(", one-sided p {p}", p=Quantity("p", verdict.of, p))
 
 
 def _higher(gap: Quantity) -> Words:

@@ -62,7 +62,7 @@ from analysis.report.verdict.answer import (
     saw_answers,
 )
 from analysis.report.verdict.chart import VerdictChart, chart_of
-from analysis.report.words import listed, people_words, run_name
+from analysis.report.words import MAJORITY_WORDS, listed, people_words, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import (
@@ -163,6 +163,8 @@ def _changing_with_order(report: ReportJson) -> list[ReportJson]:
 SHOWN_CAVEATS = 3
 # A judge that refused at least this share of its items is named.
 MANY_REFUSED = 0.2
+# If so many of the answered items have one answer, their majority is no majority.
+MANY_ALONE = 0.2
 # Two judges that give this many items the same answers, and no other, are named.
 FEWEST_ALIKE = 5
 
@@ -247,6 +249,15 @@ def _unequal(report: ReportJson) -> Text | None:
         return None
     is_unequal = effective_people(basis) is not None
     return say("{people}.", people=counted_people(basis)) if is_unequal else None
+
+
+def _alone(report: ReportJson) -> Text | None:
+    """How often the majority is the answer of one person, where other items have more."""
+    answers = report["human"].get("coverage", {})
+    n, answered = answers.get("1", 0), sum(answers.values()) - answers.get("0", 0)
+    if people_words(report) != MAJORITY_WORDS or n < MANY_ALONE * max(1, answered):
+        return None
+    return say("On {alone}, the majority is one person’s answer.", alone=items(report, "", n))
 
 
 def rests_on(report: ReportJson) -> ReportJson:
@@ -368,6 +379,7 @@ CAVEATS: tuple[Caveat, ...] = (
     _perfect,
     _less_of_persona,
     _of_chapters,
+    _alone,
     _chosen_late,
     _unequal,
     _few,
@@ -480,17 +492,26 @@ def _to_check(report: ReportJson) -> Text | None:
 def _nothing_to_compare(report: ReportJson) -> Text | None:
     """What to do if people say nothing that more data would make clear."""
     cautions, index = report.get("cautions", {}), headline_run(report)
-    tied = [side for side in cautions.get("tied", ()) if side["who"] == MAJORITY]
-    if tied and tied[0]["ties"] == tied[0]["n"]:
+    ties = {side["who"]: side["ties"] == side["n"] for side in cautions.get("tied", ())}
+    chance = 1 / (3 if report["study"]["allow_tie"] else 2)
+    majority = report["human"]["majority"]
+    if ties.get(MAJORITY):
         return say(
             "Ask without ties, or about responses that differ more: no majority chose a response."
         )
-    chance = 1 / (3 if report["study"]["allow_tie"] else 2)
+    if MAJORITY in ties and _is_below(majority, chance):
+        return say(
+            "Ask without ties, or about responses that differ more: people’s ties count as wrong."
+        )
     sides = {
-        people_words(report): report["human"]["majority"],
+        people_words(report): majority,
         judge_name(report, index): report["judges"][index],
     }
-    below = [name for name, side in sides.items() if _is_below(side, chance)]
+    below = [
+        name
+        for (name, side), who in zip(sides.items(), (MAJORITY, f"judges.{index}"), strict=True)
+        if who not in ties and _is_below(side, chance)
+    ]
     if len(below) == len(sides):
         return say(
             "Check the known answers first: people and judge are right less often than by chance, "
@@ -503,9 +524,7 @@ def _nothing_to_compare(report: ReportJson) -> Text | None:
             who=Name(below[0]),
         )
     for side in cautions.get("constant", ()):
-        if side["who"] == MAJORITY and _is_below(
-            report["human"]["majority"], side["constant"] / side["n"]
-        ):
+        if side["who"] == MAJORITY and _is_below(majority, side["constant"] / side["n"]):
             return say(
                 "Ask about items of which neither response is the usual right one: people are "
                 "right less often than a constant answer."

@@ -385,7 +385,8 @@ def _forest_title(report: ReportJson) -> Text:
     }
     state = report["headline"]["state"]
     if state not in {*forms, "cannot_tell"}:
-        return say("Accuracy of people and judges")
+        judges = Words(" and judges" if report["judges"] else "")
+        return say("Accuracy of people{judges}", judges=judges)
     people, judge = (
         Words(people_words(report)),
         Name(run_name(report["headline"], report["judges"])),

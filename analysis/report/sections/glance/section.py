@@ -172,6 +172,9 @@ def _of_people(report: ReportJson) -> Iterator[Text]:
             "All of people's answers are the same. They agree completely, but agreement beyond "
             "chance (alpha, kappa) is undefined: nothing shows that they distinguish the items."
         )
+    if n := people.get("coverage", {}).get("0"):
+        none = items(report, "", n, "human.coverage.0")
+        yield say("{none} {none.has} no answer from people.", none=none)
     if n := people["majority"]["ties"]:
         ties = items(report, "", n, "human.majority.ties")
         yield say("{ties} {ties.has} no majority, because people’s answers tie.", ties=ties)
