@@ -46,6 +46,11 @@ def seat_groups(study: Study) -> list[SeatGroup]:
     return [SeatGroup(*row) for row in rows]
 
 
+def language_of(study: Study, language: str) -> str:
+    """The language of an item: its own, otherwise the study's."""
+    return (language or study.language).replace("_", "-")
+
+
 def item_languages(study: Study) -> list[str]:
     """The languages of the items that are judged, the most frequent first.
 
@@ -54,7 +59,7 @@ def item_languages(study: Study) -> list[str]:
     counts = Counter[str]()
     rows = Item.objects.filter(study=study).order_by().values_list("language")
     for language, n in rows.annotate(n=Count("pk")):
-        counts[(language or study.language).replace("_", "-")] += n
+        counts[language_of(study, language)] += n
     return sorted(counts, key=lambda language: (-counts[language], language))
 
 

@@ -327,6 +327,8 @@ class Dataset:
     set_aside: Answers | None = None
     # Keys of items with the persona, question and responses of an earlier one, and its key.
     repeats: Mapping[str, str] = field(default_factory=dict)
+    # The language of each item by its key, if they have several.
+    languages: Mapping[str, str] = field(default_factory=dict)
     # Additions of rare designs, by their name in `inputs_hash`.
     extras: Mapping[str, DesignData] = field(default_factory=dict)
     answers_are_sets: bool = False  # whether a tie says that either response could be right
@@ -381,6 +383,8 @@ class Dataset:
         feed(digest, "items", [vars(item) for item in self.items])
         if self.repeats:
             feed(digest, "repeats", dict(self.repeats))
+        if self.languages:
+            feed(digest, "languages", dict(self.languages))
         feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
         feed(digest, "raters", [len(self.raters), self.rater_groups])
         if self.plan is not None:

@@ -55,7 +55,7 @@ from judging.prompts.asking import tasks_of_items
 from studies.extra import extras_for_studies
 from studies.models import Item, Persona, Study, StudyLog
 from studies.prompts import wording_in
-from studies.selectors import item_languages
+from studies.selectors import item_languages, language_of
 from studies.services.extras import turned_on_at
 from studies.services.settings import READ_OTHERWISE
 from studies.services.translations import unreviewed_language
@@ -131,6 +131,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
             "first_person",
             _length("r1"),
             _length("r2"),
+            "language",
             "pk",
         )
     )
@@ -141,6 +142,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     )
     position = {row[-1]: index for index, row in enumerate(rows)}
     keys = {row[0] for row in rows}
+    languages = {key: language_of(study, language) for key, *_, language, _ in rows}
     raters, groups, answers = answers_of(
         study, position, are_excluded=None if view.with_excluded else False, then=then
     )
@@ -165,6 +167,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         rater_groups=groups,
         answers=answers,
         repeats=_repeats(rows),
+        languages=languages if len(set(languages.values())) > 1 else {},
         attention=attention_of(study, raters, then),
         flagged=flagged_of(study, raters, then),
         people=people,
@@ -270,7 +273,7 @@ def _repeats(rows: Sequence[Sequence[Any]]) -> dict[str, str]:
     Texts are long, so only those of items with the same persona, question and lengths are read.
     """
     alike: dict[tuple[Any, ...], list[tuple[int, str]]] = {}
-    for key, _, persona, question, _, r1, r2, pk in rows:
+    for key, _, persona, question, _, r1, r2, _, pk in rows:
         alike.setdefault((persona, question, min(r1, r2), max(r1, r2)), []).append((pk, key))
     keys = {pk: key for same in alike.values() if len(same) > 1 for pk, key in same}
     content: dict[str, str] = {}

@@ -7,7 +7,7 @@ from datetime import date as Date
 from analysis.report.build import all_sentences
 from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, joined, say
 from analysis.report.report_json import ReportJson
-from analysis.report.results import NOTHING, about
+from analysis.report.results import NOTHING, about, sampled
 from analysis.report.section import attempted
 from analysis.report.sentences import THRESHOLD, order_words
 from analysis.report.table_files import tex
@@ -229,10 +229,10 @@ def _rules(report: ReportJson) -> Iterator[Text]:
     if any(one["p"] is not None for one in differences):
         is_adjusted = any(one["tests"] > 1 for one in differences)
         yield say(
-            "Judges were compared with {people} on the items that both decided, by t "
-            "intervals and tests whose variance allows for shared people, personas and "
-            "questions, and by two one-sided tests of equivalence within {margin} points"
-            "{adjusted}.",
+            "Judges were compared with {people} on the items that both decided, by t intervals and "
+            "tests about {kinds} like these, and by two one-sided tests of equivalence within "
+            "{margin} points{adjusted}.",
+            kinds=sampled(report),
             people=Words(people_words(report)),
             margin=Quantity("margin", None, parameters["margin"], "parameters.margin"),
             adjusted=Words(", all Holm-adjusted over the runs that compete" if is_adjusted else ""),

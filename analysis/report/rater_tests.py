@@ -22,6 +22,7 @@ from analysis.report.sentences import (
     CALIBRATION,
     LENGTH,
     MAJORITY,
+    PEOPLE,
     RANKING,
     SIDES,
     SINGLE,
@@ -43,7 +44,7 @@ class RaterTest:
 
     @property
     def is_one(self) -> bool:
-        return self.who != SINGLE
+        return is_one([self.name])
 
     def verb(self, one: str) -> Words:
         """A verb that agrees with the name, from its form for one."""
@@ -92,6 +93,11 @@ def held(report: ReportJson, kind: str) -> tuple[list[Who], list[Who]]:
         for finding in (Finding.ABOVE, Finding.BELOW)
     )
     return above, below
+
+
+def is_one(names: Sequence[Who]) -> bool:
+    """Whether verbs of these names are singular."""
+    return len(names) == 1 and (isinstance(names[0], Name) or names[0] != PEOPLE)
 
 
 def of_names(names: Sequence[Who]) -> Text:

@@ -24,6 +24,7 @@ from analysis.report.quantities import (
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import TOO_SMALL
 from analysis.report.sentences import holds, level_of
+from analysis.report.words import listed
 
 NOTHING = Words("")
 
@@ -244,6 +245,15 @@ def scope_of(report: ReportJson, result: ReportJson) -> tuple[list[str], list[st
     return [kind for kind in named if kind not in result["one"]], only
 
 
+def sampled(report: ReportJson) -> Words:
+    """What intervals are about others of: items, and the kinds of which the study has several."""
+    differences = [entry["difference_general"] for entry in report["comparison"]]
+    is_fixed = any("people" in difference["one"] for difference in differences)
+    numbers = {"people": 1 if is_fixed else report["human"]["annotators"], **report["inputs"]}
+    several = [kind for kind in ("people", "personas", "questions") if numbers[kind] > 1]
+    return Words(listed(["items", *several]))
+
+
 def about(inputs: ReportJson, *kinds: str) -> Text | Words:
     """The numbers of personas and questions, of those kinds that items name."""
     units = {"personas": "persona", "questions": "distinct question"}
@@ -453,6 +463,12 @@ class AgainstPeople:
             why=why,
             finds=clause("; {finds}", finds=finds(detectable)) if detectable else NOTHING,
         )
+
+
+def unplanned(report: ReportJson) -> Text:
+    """That nothing was planned before the data, of a report without a plan."""
+    because = Name(report["registration"]["because"].removesuffix("."))
+    return say("{because}, so everything is exploratory.", because=because)
 
 
 def late_changes(report: ReportJson) -> list[Text]:

@@ -61,6 +61,7 @@ def at(report: Mapping[str, Any], path: str) -> Any:
 
 GROUPS = "groups of personas"
 TOPICS = "features of items"
+LANGUAGES = "languages of items"
 SIDES = "sides"
 LENGTH = "length of responses"
 CALIBRATION = "certainty against accuracy"
@@ -70,8 +71,9 @@ CERTAIN = "certain answers"
 PROBES = "probes"
 OWN = "own responses"
 
-# The name for people where runs are named by hash.
+# The names for people where runs are named by hash, and for single answers in sentences.
 SINGLE, MAJORITY = "people", "majority"
+PEOPLE = "people"
 
 
 def level_of(report: ReportJson, kind: str) -> float:
@@ -98,7 +100,8 @@ def claim_p(tested: ReportJson, key: str = "p_holm", *, ci: str = "ci") -> float
 def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
     """Name and test of every rater, for a kind with individual tests."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
-    names |= {SINGLE: "people", MAJORITY: people_words(report)}
+    is_one = report["human"].get("annotators") == 1
+    names |= {MAJORITY: (majority := people_words(report)), SINGLE: majority if is_one else PEOPLE}
     tests = report.get("claims_tested", {}).get("members", ())
     return [(names[test["who"]], test) for test in tests if test["kind"] == kind]
 

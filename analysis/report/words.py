@@ -169,12 +169,15 @@ def named_entries(report: Mapping[str, Any], part: str) -> list[tuple[str, Mappi
     return list(zip(run_names(report), report[part], strict=True))
 
 
+MAJORITY_WORDS = "the majority of people"
+
+
 def people_words(report: Mapping[str, Any]) -> str:
     """What decides an item: the only person, one person of each item, or a majority."""
     if report["human"].get("annotators") == 1:
         return "the only person"
     has_no_pairs = report["human"].get("agreement", {}).get("percent_reason") == "no_pairs"
-    return "one person per item" if has_no_pairs else "the majority of people"
+    return "one person per item" if has_no_pairs else MAJORITY_WORDS
 
 
 # Extras add those of their chapters when Django starts.

@@ -6,9 +6,9 @@
 Each study is imported by the product's own commands, and `report --sentences` builds its report.
 Items and people differ, some answers are ties or missing, two or three judges answer, and everybody
 states a certainty. Without an effect, a judge is the majority of other people of the same kind, so
-nothing differs: no side, length, feature or certainty. With effects, in either direction, one judge
-is right more or less often, one leans to a side, one to a length, certainty is above or below
-accuracy or tells right from wrong answers, and one of five ages is harder.
+nothing differs: no side, length, feature, language or certainty. With effects, in either direction,
+one judge is right more or less often, one leans to a side, one to a length, certainty is above or
+below accuracy or tells right from wrong answers, and one of five ages is harder.
 
 Prints how many reports have a false claim, with a 95 % interval, and how often each is made. With
 `--words` also how often each sentence occurs, without numbers, if it is not in every report.
@@ -33,10 +33,11 @@ from typing import Any
 import numpy as np
 
 SEED = 20261129
-PER_ITEM, PER_PERSON = 3, {30: 10, 300: 25}
+PER_ITEM, PER_PERSON = 3, {30: 10, 90: 15, 300: 25}
 EASE, OF_ITEMS, OF_PEOPLE = 0.9, 1.0, 0.6
 MISSING, TIES = 0.1, 0.06
 AGES = ("18-24", "25-34", "35-49", "50-64", "65+")
+LANGUAGES = ("en", "de", "fr")
 RESAMPLES = 100
 NAMES = ("k1", "k2", "k3")
 NONE, TIE = -1, 2
@@ -75,6 +76,10 @@ CLAIMS = {
     ),
     "topics": (
         rf"{_ALL} errs? (?P<way>more|less) often on “(?P<group>[^”]+)” than on other topics",
+        ("more",),
+    ),
+    "languages": (
+        rf"{_ALL} errs? (?P<way>more|less) often in (?P<group>.+?) than in other languages",
         ("more",),
     ),
     "other": (r"(?P<who>)(?P<way>\d+) of \d+ claims? hold", ()),
@@ -202,6 +207,7 @@ def write_study(world: World, folder: Path) -> tuple[str, ...]:
     ease += 1.6 * world.direction("group") * (features[persona, 0] == 0)
     truth, longer = rng.integers(0, 2, (2, n))
     topics, lengths = rng.integers(0, 3, n), rng.integers(4, 12, n)
+    languages = np.random.default_rng((*world.seed, 3)).integers(0, len(LANGUAGES), n)
 
     def item(place: int) -> dict[str, Any]:
         age, gender, home = features[persona[place]]
@@ -213,6 +219,7 @@ def write_study(world: World, folder: Path) -> tuple[str, ...]:
             "id": f"i{place:04}",
             "task": "preference",
             "topic": f"topic {topics[place]}",
+            "language": LANGUAGES[languages[place]],
             "persona": {
                 "id": f"p{persona[place]}",
                 "features": [{"key": key, "value": value} for key, value in values],

@@ -128,6 +128,33 @@ def test_a_judge_that_is_the_majority_is_never_trusted(truths):
     ) in [limit["text"] for limit in report["limitations"]]
 
 
+def test_what_to_do_next_follows_from_the_gravest_caution():
+    def known(rng, item, truth, votes):
+        return truth
+
+    _, seen = read(planted(known))
+    pasted_report, pasted = read(planted(pasters=2))
+    _, usual = read(planted(share_r1=0.93, right=0.6))
+    easy_report, easy = read(planted(known, right=0.99))
+
+    assert seen.answer.trust == "INCONCLUSIVE"
+    assert seen.answer.sentence.startswith(
+        "j is right on all 150 items it decided, so it may have seen the known answers, though"
+    )
+    assert seen.settling.startswith("Find out whether j saw the known answers, in its prompt")
+    assert pasted.settling == (
+        "Find out whether 2 people (of 18) copied their answers; if so, exclude the copies and "
+        "build the report again."
+    )
+    assert labels_needed(pasted_report) is None
+    assert usual.settling.startswith("Ask about items of which neither response is the usual")
+    # Of people who hardly err, a judge without an error is no sign that it saw the answers.
+    assert easy.answer.trust == "TRUSTED"
+    assert [one["who"] for one in easy_report["cautions"]["easy"]] == ["people", "judges.0"]
+    assert easy.caveats[0].startswith("Items this easy tell nobody apart: people are right in 98")
+    assert easy.settling.startswith("Ask about harder items")
+
+
 def test_people_who_give_all_answers_of_a_judge_are_counted_next_to_the_others():
     report, verdict = read(planted(pasters=2))
 

@@ -1,10 +1,13 @@
 """What reports say of rare kinds of studies, in which a usual sentence would be false."""
 
+import datetime
+
 import pytest
 
 from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.rater_tests import rater_tests
+from analysis.report.render import render_html
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
 from annotation.models import Annotator
@@ -22,7 +25,8 @@ def planted(
     judge=lambda place: place % 5 > 0,
     people=lambda place, seat: (place + seat) % 4 > 0,
     *,
-    per_item=3,
+    answers_of=lambda place: 3,
+    n_people=15,
     persona_of=lambda place: place % 20,
     topic_of=lambda place: "",
     choice_of=lambda truth, is_right: truth if is_right else MIRROR[truth],
@@ -42,8 +46,8 @@ def planted(
             first_person=truth,
             topic=topic_of(place),
         )
-        for seat in range(per_item):
-            rater = raters[(place * per_item + seat) % 15]
+        for seat in range(answers_of(place)):
+            rater = raters[(place * 3 + seat) % n_people]
             answer(rater, item, choice_of(truth, people(place, seat)), 70)
         judge_item(run, item, choice_of(truth, judge(place)), 70)
     return study
@@ -67,15 +71,17 @@ def test_more_data_are_not_advised_where_they_would_not_help():
 
 def test_a_judge_that_is_always_right_may_have_seen_the_answers():
     study = planted(judge=lambda place: True, people=lambda place, seat: place % 4 > 0)
-    caveats = verdict_of(report_of(study)).caveats
+    answer = verdict_of(report_of(study)).answer
 
-    assert "j is right on all 100 items it decided: find out whether it saw the known answers." in (
-        caveats
+    assert "j is right on all 100 items it decided, so it may have seen the known answers" in (
+        answer.sentence
     )
 
 
 def test_one_answer_per_item_is_no_majority():
-    report = report_of(planted(per_item=1, people=lambda place, seat: place % 4 > 0))
+    report = report_of(
+        planted(answers_of=lambda place: 1, people=lambda place, seat: place % 4 > 0)
+    )
 
     assert "one person per item" in verdict_of(report).answer.sentence
     assert not [row for row in found_rows(report) if "majority" in row[0]]
@@ -95,6 +101,21 @@ def test_a_claim_about_a_topic_has_its_number_and_counts_only_if_a_row_says_it()
     assert row[1].startswith("−")
     held = [row for row in rows[1:] if not row[0].startswith("Open: ")]
     assert len(held) == tested["hold"]
+
+
+def test_a_language_of_items_that_is_harder_is_said_as_a_topic_is():
+    study = planted(judge=lambda place: place % 20 < 10 or place % 6 == 0)
+    assert "languages" not in str(report_of(study)["claims_tested"])
+    for item in study.all_items.all():
+        item.language = "en" if int(item.question.split()[1][:-1]) % 20 < 10 else "de"
+        item.save(update_fields=["language"])
+
+    rows = found_rows(report_of(study))
+
+    [row] = [row for row in rows if "languages" in row[0]]
+    assert row[0] == "j errs more often in German than in other languages"
+    assert row[1].startswith("+")
+    assert row[3] == "50 items (of 100) in German"
 
 
 @pytest.mark.parametrize(("ends", "p"), [([0.1, 0.3], 0.01), ([-0.1, 0.3], 1.0), (None, 1.0)])
@@ -122,6 +143,50 @@ def test_a_missing_interval_has_its_reason_in_the_table_of_claims():
     report = report_of(planted(persona_of=lambda place: max(0, place - 80)))
 
     assert found_rows(report)[0][2] == "too few personas or questions"
+
+
+def test_intervals_are_about_others_only_of_what_the_study_has_several_of():
+    report = report_of(planted(persona_of=lambda place: 0))
+
+    page = render_html(report, date=datetime.date(2026, 11, 30))
+    page += methods_paragraph(report)
+
+    assert page.count("items, people and questions like these") >= 3
+    assert "people, personas" not in page
+
+
+def test_people_who_give_ties_do_not_look_as_if_responses_were_exchanged():
+    report = report_of(
+        planted(
+            people=lambda place, seat: (place + seat) % 5 == 0,
+            choice_of=lambda truth, is_right: truth if is_right else "tie",
+            allow_tie=True,
+        )
+    )
+    verdict = verdict_of(report)
+
+    assert "exchanged" not in " ".join([*verdict.caveats, verdict.settling])
+    assert verdict.settling.startswith("Ask without ties, or about responses that differ more")
+
+
+def test_the_only_person_has_one_claim_about_certainty():
+    wrong = {"people": lambda place, seat: place % 4 == 0}
+    report = report_of(planted(answers_of=lambda place: 1, n_people=1, **wrong))
+
+    claims = [row[0] for row in found_rows(report) if "ertainty of the only person" in row[0]]
+    assert len(claims) == 1
+    assert not [row for row in found_rows(report) if "people" in row[0].lower()]
+
+
+def test_majorities_of_one_are_counted_and_items_without_an_answer_too():
+    report = report_of(planted(answers_of=lambda place: min(place // 10, 3)))
+    page = render_html(report, date=datetime.date(2026, 11, 30))
+
+    alone = "On 10 items (of 100), the majority is one person’s answer."
+    assert alone not in verdict_of(report).caveats
+    assert "have no answer from people." in page
+    few = report_of(planted(answers_of=lambda place: 1 + 2 * (place >= 30)))
+    assert alone.replace("10 items", "30 items") in verdict_of(few).caveats
 
 
 def test_verbs_agree_with_people_and_with_a_judge():

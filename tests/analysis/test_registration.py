@@ -1,6 +1,6 @@
 """Marks of numbers without a plan, and settings that were changed after the first answer."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from django.utils import timezone
@@ -8,6 +8,7 @@ from django.utils import timezone
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_tables, analyses, build_report, sections
 from analysis.report.registration import mark_of, table_mark
+from analysis.report.render import render_html
 from analysis.report.results import late_changes
 from analysis.report.rules import analysis_titles
 from analysis.report.section import of_extras
@@ -115,6 +116,8 @@ def test_the_report_says_which_extras_were_turned_on_after_answers_or_a_report()
         f"“{late['title']}” was turned on on {late['on']}, after the first answer. "
         "What it adds was decided after the data."
     ]
+    page = render_html(report, date=date(2026, 11, 30))
+    assert page.count("turned on on") == page.count("No analysis plan was frozen") == 1
     report["registration"]["late_extras"] *= 2
     [both] = map(str, late_changes(report))
     assert " were turned on on " in both

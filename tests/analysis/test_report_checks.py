@@ -8,6 +8,7 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
+from analysis.stats import holm
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import computed
 from tests.factories import make_item, make_persona, make_study, stored_at_once
@@ -56,7 +57,7 @@ def test_every_main_cell_says_how_many_personas_and_questions_it_rests_on():
 
 def test_groups_of_30_are_compared_with_holm_and_smaller_ones_are_not():
     study = make_study()
-    run = make_run(study=study)
+    run, other = (make_run(study=study, judge=judge) for judge in ("a", "b"))
     with stored_at_once():
         for topic, n, right in (
             ("a", 40, 36),
@@ -74,6 +75,7 @@ def test_groups_of_30_are_compared_with_holm_and_smaller_ones_are_not():
                     first_person="r1",
                 )
                 judge_item(run, item, "r1" if number < right else "r2", 70)
+                judge_item(other, item, "r1" if number % 3 else "r2", 70)
 
     report = built(study)
 
@@ -89,11 +91,15 @@ def test_groups_of_30_are_compared_with_holm_and_smaller_ones_are_not():
     pairs = {(p["first"], p["second"]): p for p in table["differences"]["judges"][0]}
     assert set(pairs) == {("a", "b"), ("a", "c"), ("b", "c")}
     assert pairs["a", "b"]["difference"] == pytest.approx(36 / 40 - 12 / 40)
-    ordered = sorted(pairs.values(), key=lambda pair: pair["p"])
-    running = 0.0
-    for factor, pair in zip((3, 2, 1), ordered, strict=True):
-        running = max(running, min(1.0, factor * pair["p"]))
-        assert pair["p_holm"] == pytest.approx(running)
+    family = [
+        pair
+        for grouping in report["groups"]
+        for side in (grouping["differences"]["people"], *grouping["differences"]["judges"])
+        for pair in side
+    ]
+    assert len(family) > len(pairs)
+    adjusted = holm([pair["p"] for pair in family])
+    assert [pair["p_holm"] for pair in family] == pytest.approx(adjusted)
     cells = {row[0].text: row[3] for row in all_tables(report)["group_1"].cells}
     assert (cells["e"].text, cells["e"].small) == ("too few", True)
     assert (cells["d"].small, cells["c"].small) == (True, False)

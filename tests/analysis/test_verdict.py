@@ -221,9 +221,23 @@ def test_without_right_answers_the_judge_is_compared_as_an_annotator(advantage, 
 
 def test_a_settled_comparison_needs_no_labels_and_a_missing_one_cannot_say(report):
     for state in ("better", "worse", "equivalent"):
-        assert labels_needed(report | {"headline": {"state": state}}) == 0
+        report["headline"]["state"] = state
+        assert labels_needed(report) == 0
     assert labels_needed(report | {"headline": {"state": "people_only"}}) is None
     assert labels_needed(without_truth(advantage=0.01, se=0.01, p=0.001)) == 0
+
+
+def test_a_judge_that_can_replace_a_person_has_the_p_of_its_test_where_the_interval_goes_further():
+    report = without_truth(advantage=0.0, se=0.056, p=0.04)
+    for scale in ("raw", "balanced"):
+        test = report["comparison"][0]["pooled_replacement"][scale]
+        test["ci_made"] = {"method": "general score"}
+
+    answer = answer_of(report)
+
+    assert answer.word == "Yes"
+    assert "ε allows 10 lower, one-sided p = .040)" in answer.sentence
+    assert sensitivity_of(report) == "The answer is the same for every ε of 10.0 points or more."
 
 
 def test_labels_needed_follow_the_advice(report):

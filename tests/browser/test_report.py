@@ -307,11 +307,11 @@ def test_links_open_what_is_folded(folded):
     page = folded
     assert {"accuracy", "methods", "limits"} <= set(page.evaluate(FOLDED))
 
-    page.get_by_role("link", name="All limits").click()
+    page.get_by_role("link", name="More limits").click()
     until(page, "document.querySelector('#limits > details').open")
     expect(page.locator("#limits li").first).to_be_in_viewport()
     page.locator("#limits > details > summary").click()
-    page.get_by_role("link", name="All limits").click()
+    page.get_by_role("link", name="More limits").click()
     until(page, "document.querySelector('#limits > details').open")
 
     page.evaluate("location.hash = '#table-items'")

@@ -77,7 +77,7 @@ def refused(tmp_path, capsys):
         ({"judge": 0.8}, "TRUSTED", 0),
         ({"judge": 0.4, "people": 24}, "NOT TRUSTED", 1),
         ({"judge": 0.7, "people": 4, "items": 60}, "INCONCLUSIVE", 3),
-        ({"judge": 0.99, "human": 0.7, "people": 60, "gold": True}, "TRUSTED", 0),
+        ({"judge": 0.95, "human": 0.7, "people": 60, "gold": True}, "TRUSTED", 0),
         ({"judge": 0.6, "human": 0.9, "people": 60, "gold": True}, "NOT TRUSTED", 1),
         ({"judge": 0.85, "people": 60, "gold": True}, "INCONCLUSIVE", 3),
     ],

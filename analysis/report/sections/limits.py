@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from analysis.data.verdicts import Ints
-from analysis.report.quantities import Name, Population, Quantity, Text, Words, say
+from analysis.report.quantities import Population, Quantity, Text, Words, say
 from analysis.report.report_json import Json, estimate, number, put
-from analysis.report.results import late_changes
+from analysis.report.results import late_changes, unplanned
 from analysis.report.rules import LEVEL
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence, of_extras, on_in
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
     GROUPS,
+    LANGUAGES,
     LENGTH,
     MAJORITY,
     OWN,
@@ -45,7 +46,7 @@ Gap = Callable[[Sharing], GeneralDifference]
 
 @dataclass(frozen=True)
 class RaterClaim:
-    """The test of people, their majority or a run, `about` one topic if there are several.
+    """The test of people, their majority or a run, `about` one of several topics or languages.
 
     `t` has the sign of the claim; `p_max` is adjusted over the tests of the kind. `gap` is the
     difference with its interval, of claims that are about one.
@@ -74,7 +75,12 @@ class RaterClaim:
 
 def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     """The entry of report.json: every kind with its level, and raters' tests."""
-    rater_claims = [*_sides(study), *_lengths(study), *_certainty(study), *_topics(study)]
+    rater_claims = [*_sides(study), *_lengths(study), *_certainty(study)]
+    rater_claims += _on_parts(study, TOPICS, [item.topic for item in study.data.items])
+    languages = study.data.languages
+    rater_claims += _on_parts(
+        study, LANGUAGES, [languages.get(item.key, "") for item in study.data.items]
+    )
     adjusted = _elsewhere(study, earlier)
     for claim in rater_claims:
         adjusted.setdefault(claim.kind, []).append(_as_claimed(claim, earlier))
@@ -186,11 +192,12 @@ def _lengths(study: ReportedStudy) -> list[RaterClaim]:
 def _certainty(study: ReportedStudy) -> Iterator[RaterClaim]:
     """Whether certainty is higher than accuracy, and whether certain answers are right more often.
 
-    The majority has no separate test, because its certainty is a mean over people.
+    Where every item has one answer, the majority is that answer and has no test of its own.
     """
     votes, items = study.votes, np.arange(len(study.data.items))
     sides = [(SINGLE, votes.certainty, study.correct_alone, votes.item)]
-    sides.append((MAJORITY, study.people.certainty, study.people.correct, items))
+    if np.bincount(votes.item).max(initial=0) > 1:
+        sides.append((MAJORITY, study.people.certainty, study.people.correct, items))
     for place in study.whole_runs:
         side = study.judges[place]
         sides.append((f"judges.{place}", side.certainty, side.correct, items))
@@ -283,10 +290,9 @@ def _sharing(study: ReportedStudy, who: str, values: FloatArray, item: Ints) -> 
     return sharing
 
 
-def _topics(study: ReportedStudy) -> list[RaterClaim]:
-    """Topics on which a side errs more often than on others."""
+def _on_parts(study: ReportedStudy, kind: str, values: Sequence[str]) -> list[RaterClaim]:
+    """Topics or languages of items on which a side errs more often than on others."""
     items = study.data.items
-    values = [item.topic for item in items]
     names = sorted(set(values) - {""})
     if len(names) < 2:
         return []
@@ -327,7 +333,7 @@ def _topics(study: ReportedStudy) -> list[RaterClaim]:
             if gap is not None and gap.p is not None:
                 p = max(p, gap.p)
             n = int(sums[1, place] @ inside[code])
-            claims.append(RaterClaim(TOPICS, who, n, t, p, about=name, gap=gap))
+            claims.append(RaterClaim(kind, who, n, t, p, about=name, gap=gap))
     return claims
 
 
@@ -378,7 +384,7 @@ class LimitsSection(Section):
 
     name = "limits"
     title = "Limits"
-    inside = "All limits of this study"
+    inside = "More limits of this study, besides those at the top"
     is_printed = True
     parts = (Claims(),)
 
@@ -387,10 +393,8 @@ class LimitsSection(Section):
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         """Warn if nothing was planned, or plans changed later."""
-        registered = report["registration"]
-        if registered["plan"] is None:
-            form = "{because} All of this is exploratory."
-            yield Sentence("limit", say(form, because=Name(registered["because"])), "explored")
+        if report["registration"]["plan"] is None:
+            yield Sentence("limit", unplanned(report), "explored")
         for text in late_changes(report):
             yield Sentence("limit", text, "late_change")
         if report.get("claims_tested"):

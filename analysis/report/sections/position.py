@@ -1,6 +1,6 @@
 """The chapter on position, length and ties, for annotators and judges."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,7 @@ from analysis.report.rater_tests import (
     LengthErrors,
     RaterTest,
     held,
+    is_one,
     of_names,
     position_of,
     rater_tests,
@@ -313,7 +314,7 @@ def position_figure(report: ReportJson) -> Figure | None:
     )
     leaning = [
         clause(
-            f"{{names}} {'leans' if _is_one(names) else 'lean'} to side {side}",
+            f"{{names}} {'leans' if is_one(names) else 'lean'} to side {side}",
             names=of_names(names),
         )
         for side, names in zip("AB", held(report, SIDES), strict=True)
@@ -325,9 +326,9 @@ def position_figure(report: ReportJson) -> Figure | None:
         if leaning
         else say("How often side A was chosen, and how often it was right"),
         say(
-            "Share of answers for the response on side A, with 95 % intervals for items, people, "
-            "personas and questions like these. The bar across shows how often side A was right "
-            "in the same answers; without known right answers there is no bar."
+            "Share of answers for the response on side A, with 95 % intervals. The bar across "
+            "shows how often side A was right in the same answers; without known right answers "
+            "there is no bar."
         ),
         "position",
         [
@@ -344,10 +345,6 @@ def position_figure(report: ReportJson) -> Figure | None:
             )
         ],
     )
-
-
-def _is_one(names: Sequence[Name | Words]) -> bool:
-    return len(names) == 1 and isinstance(names[0], Name)
 
 
 def _of_people(study: ReportedStudy) -> Json:

@@ -29,13 +29,14 @@ from analysis.report.results import (
     AgainstPeople,
     accuracy_of,
     clusters_of,
+    decided_by_judge,
     decided_by_people,
     items,
     no_truth,
     not_settled,
     not_shown,
 )
-from analysis.report.rules import FULL_SHARE, LEVEL
+from analysis.report.rules import FULL_SHARE, LEVEL, MIN_COMPARED
 from analysis.report.study import (
     closest_to_people,
     competitors,
@@ -48,8 +49,9 @@ from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import Trust, t_quantile
 
 POWER = 0.8
-# What an answer says of a judge that always follows the majority of people.
+# What an answer says of a judge that always follows the majority of people, or is always right.
 COPIED = "its answers may be made from theirs"
+SEEN = "it may have seen the known answers"
 SCALES = ("raw", "balanced")
 
 ReplacementState = Literal["replaceable", "not_replaceable", "cannot_tell"]
@@ -115,6 +117,21 @@ def copied(report: ReportJson, run: str) -> Text | None:
     return None
 
 
+def saw_answers(report: ReportJson, index: int) -> Text | None:
+    """That a judge is right on all its items, where one as good as people would hardly be."""
+    judge, majority = report["judges"][index], report["human"]["majority"]["accuracy"]
+    if judge["accuracy"] != 1 or majority is None or judge["n"] < MIN_COMPARED:
+        return None
+    if majority ** judge["n"] > LEVEL / len(report["judges"]):
+        return None
+    return clause(
+        "{name} is right on all {of.full}, so {seen}",
+        name=Name(run_name(judge, report["judges"])),
+        seen=Words(SEEN),
+        of=decided_by_judge(report, index),
+    )
+
+
 def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
     """The best judge's standing; None if no judge is comparable with people or truth is known.
 
@@ -130,6 +147,9 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
     if state == "replaceable" and copied(report, judges[index]["run"]):
         state, why = "cannot_tell", "copied"
     ends = _ends(test, len(tests)) if test["ci"] is not None and why != "rare_label" else None
+    if ends and state == "replaceable":
+        # The test is one-sided, and may hold at an epsilon inside of the 95 % interval.
+        ends = min(ends[0], test["epsilon"]), ends[1]
     return ReplacementVerdict(
         name=run_name(judges[index], [judges[place] for _, place in tests]),
         index=index,
@@ -221,7 +241,8 @@ def _answer(report: ReportJson) -> tuple[str, Text]:
         if one_label(test):
             same = _same_label(report, judge_name(report, index), test)
             return UNKNOWN, say("{same}, though {finding}.", same=same, finding=finding)
-        if copy := copied(report, report["headline"]["run"]):
+        copy = copied(report, report["headline"]["run"]) or saw_answers(report, index)
+        if copy:
             return UNKNOWN, say("{copy}, though {finding}.", copy=copy, finding=finding)
         if guessing := no_better_than_guessing(report):
             # “Not useful” is about the judge; people who may guess leave the answer open.
@@ -359,12 +380,22 @@ def _lost(verdict: ReplacementVerdict) -> Text:
         ", with all labels weighted equally," if verdict.found.get("scale") == "balanced" else ""
     )
     return clause(
-        "its agreement with the other people{alike} is {than} ({ends}ε allows {epsilon} lower)",
+        "its agreement with the other people{alike} is {than} ({ends}ε allows {epsilon} lower{p})",
+        p=_one_sided(verdict),
         alike=Words(alike),
         than=than,
         ends=clause("{gap.interval}; ", gap=gap) if gap.interval.ends else Words(""),
         epsilon=Quantity("margin", None, verdict.epsilon),
     )
+
+
+def _one_sided(verdict: ReplacementVerdict) -> Text | Words:
+    """The p value of the one-sided test, if it holds although the interval goes beyond epsilon."""
+    ends = verdict.found["ci"]
+    if verdict.state != "replaceable" or ends[1] <= verdict.epsilon:
+        return Words("")
+    p = max(scale["p"] for scale in _scales(verdict.found)) * verdict.family
+    return clause(", one-sided p {p}", p=Quantity("p", verdict.of, p))
 
 
 def _higher(gap: Quantity) -> Words:

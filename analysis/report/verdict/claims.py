@@ -23,12 +23,13 @@ from analysis.report.rater_tests import RaterTest, rater_tests
 from analysis.report.report_json import ReportJson
 from analysis.report.results import NOTHING, AgainstPeople, Finding, scope_of
 from analysis.report.sections.certainty.section import WhereCertain
-from analysis.report.sections.groups.section import group_tests, topic_tests
+from analysis.report.sections.groups.section import group_tests, part_tests
 from analysis.report.sections.position import is_even
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
     GROUPS,
+    LANGUAGES,
     LENGTH,
     MAJORITY,
     RANKING,
@@ -182,8 +183,8 @@ def _tested(report: ReportJson) -> Iterator[ReportClaim]:
             if not (kind == SIDES and is_even(test.result)):
                 yield forms.claim(test)
     yield from _certain(report)
-    for topic in topic_tests(report):
-        yield ReportClaim(topic.who, topic.claim(), Text(()), topic.result.value, is_held=True)
+    for part in part_tests(report):
+        yield ReportClaim(part.who, part.claim(), Text(()), part.result.value, is_held=True)
     # Groups of personas on which a side errs are claims, never questions.
     for group in group_tests(report):
         yield ReportClaim(
@@ -269,7 +270,7 @@ def _certain(report: ReportJson) -> Iterator[ReportClaim]:
 def _of_other_kinds(report: ReportJson) -> Iterator[ReportClaim]:
     """Kinds whose claims have no rows of their own, such as those of extras: how many hold."""
     for entry in report.get("claims_tested", {"kinds": ()})["kinds"]:
-        if entry["hold"] and entry["kind"] not in {*_FORMS, CERTAIN, GROUPS, TOPICS}:
+        if entry["hold"] and entry["kind"] not in {*_FORMS, CERTAIN, GROUPS, LANGUAGES, TOPICS}:
             tested = Population("claim", "tested", entry["tested"])
             held = clause(
                 "{kind}: {hold} of {hold.n} hold",

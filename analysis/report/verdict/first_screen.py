@@ -37,6 +37,7 @@ from analysis.report.results import (
     items,
     scope_of,
     uneven,
+    unplanned,
 )
 from analysis.report.rules import CHAPTERS, LEVEL, MIN_COMPARED
 from analysis.report.section import on_in
@@ -47,6 +48,7 @@ from analysis.report.study import competitors, one_label, tied_with
 from analysis.report.verdict.answer import (
     COPIED,
     POWER,
+    SEEN,
     VerdictAnswer,
     answer_of,
     copied,
@@ -57,9 +59,10 @@ from analysis.report.verdict.answer import (
     may_guess,
     no_better_than_guessing,
     replacement_of,
+    saw_answers,
 )
 from analysis.report.verdict.chart import VerdictChart, chart_of
-from analysis.report.words import listed, people_words, run_name
+from analysis.report.words import MAJORITY_WORDS, listed, people_words, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import (
@@ -160,6 +163,8 @@ def _changing_with_order(report: ReportJson) -> list[ReportJson]:
 SHOWN_CAVEATS = 3
 # A judge that refused at least this share of its items is named.
 MANY_REFUSED = 0.2
+# If so many of the answered items have one answer, their majority is no majority.
+MANY_ALONE = 0.2
 # Two judges that give this many items the same answers, and no other, are named.
 FEWEST_ALIKE = 5
 
@@ -179,13 +184,18 @@ def _cautions(report: ReportJson) -> list[Text]:
 
 def _beyond_answer(report: ReportJson) -> ReportJson:
     """The report without the caution that the answer itself states: its judge follows people."""
-    replaced = replacement_of(report)
-    index = replaced.index if replaced else headline_run(report) if _has_run(report) else -1
     if COPIED not in answer_of(report).sentence:
         return report
-    cautions = report["cautions"]
-    others = [entry for entry in cautions["followed"] if entry["who"] != f"judges.{index}"]
+    cautions, own = report["cautions"], f"judges.{_judge_of_answer(report)}"
+    others = [entry for entry in cautions["followed"] if entry["who"] != own]
     return {**report, "cautions": {**cautions, "followed": others}}
+
+
+def _judge_of_answer(report: ReportJson) -> int | None:
+    """The position of the judge that the answer is about, if it is about one."""
+    if replaced := replacement_of(report):
+        return replaced.index
+    return headline_run(report) if _has_run(report) else None
 
 
 def _has_run(report: ReportJson) -> bool:
@@ -198,7 +208,7 @@ def _chosen_late(report: ReportJson) -> Text | None:
         return say("The threshold or the margin was chosen after the data.")
     plan = registration["plan"]
     if not plan:
-        return say("No analysis plan was frozen, so everything is exploratory.")
+        return unplanned(report)
     if not plan["before_data"]:
         return say("The analysis plan was frozen after the first data.")
     return say("This comparison departs from the analysis plan.") if _departs(report) else None
@@ -239,6 +249,15 @@ def _unequal(report: ReportJson) -> Text | None:
         return None
     is_unequal = effective_people(basis) is not None
     return say("{people}.", people=counted_people(basis)) if is_unequal else None
+
+
+def _alone(report: ReportJson) -> Text | None:
+    """How often the majority is the answer of one person, where other items have more."""
+    answers = report["human"].get("coverage", {})
+    n, answered = answers.get("1", 0), sum(answers.values()) - answers.get("0", 0)
+    if people_words(report) != MAJORITY_WORDS or n < MANY_ALONE * max(1, answered):
+        return None
+    return say("On {alone}, the majority is one person’s answer.", alone=items(report, "", n))
 
 
 def rests_on(report: ReportJson) -> ReportJson:
@@ -302,25 +321,22 @@ def _identical(report: ReportJson) -> Text | None:
 
 
 def _perfect(report: ReportJson) -> Text | None:
-    """A judge that is right on every item although people are not."""
-    if report["human"]["majority"]["accuracy"] in (None, 1):
-        return None
-    for index, judge in enumerate(report["judges"]):
-        if judge["accuracy"] == 1 and judge["n"] >= MIN_COMPARED:
-            return say(
-                "{judge} is right on all {of.full}: find out whether it saw the known answers.",
-                judge=Name(run_name(judge, report["judges"])),
-                of=decided_by_judge(report, index),
-            )
+    """A judge that may have seen the known answers, unless the answer says so."""
+    said = SEEN in answer_of(report).sentence
+    for index in range(len(report["judges"])):
+        if not (said and index == _judge_of_answer(report)) and (
+            text := saw_answers(report, index)
+        ):
+            return say("{text}.", text=text)
     return None
 
 
 def _less_of_persona(report: ReportJson) -> Text | None:
     """The judge of the answer, if it saw less of the persona than people did."""
-    replaced = replacement_of(report)
-    if replaced is None and not _has_run(report):
+    index = _judge_of_answer(report)
+    if index is None:
         return None
-    judge = report["judges"][replaced.index if replaced else headline_run(report)]
+    judge = report["judges"][index]
     if judge["features"] == "all":
         return None
     form = "{name} saw only {features} of the persona."
@@ -363,6 +379,7 @@ CAVEATS: tuple[Caveat, ...] = (
     _perfect,
     _less_of_persona,
     _of_chapters,
+    _alone,
     _chosen_late,
     _unequal,
     _few,
@@ -396,6 +413,8 @@ def settling_of(report: ReportJson) -> str:
 
 def _settling(report: ReportJson) -> Text:
     state = report["headline"]["state"]
+    if advice := _to_check(report):
+        return advice
     if more := _missing_answers(report):
         of = Population("answer", n=more)
         other = Words("the other " if report["human"]["answers"] else "")
@@ -416,7 +435,7 @@ def _settling(report: ReportJson) -> Text:
         case "people_only":
             return say("A judge run on the same items.")
     difference = report["comparison"][headline_run(report)]["difference_general"]
-    if advice := _nothing_to_compare(report) or _opened(report):
+    if advice := _opened(report):
         return advice
     if state in SETTLED:
         if "people" in difference["one"]:
@@ -439,23 +458,59 @@ def _settling(report: ReportJson) -> Text:
     return _more_in_words(report, difference)
 
 
+def _to_check(report: ReportJson) -> Text | None:
+    """What to do first if a caution says that no comparison of these answers means anything."""
+    cautions, index = report.get("cautions", {}), _judge_of_answer(report)
+    if index is not None and copied(report, report["judges"][index]["run"]):
+        return say(
+            "Find out whether {name} was made from these people’s answers; if so, ask another "
+            "judge.",
+            name=Name(judge_name(report, index)),
+        )
+    if _has_run(report) and saw_answers(report, headline_run(report)):
+        return say(
+            "Find out whether {name} saw the known answers, in its prompt or in its file; if so, "
+            "ask it again without them.",
+            name=Name(judge_name(report, headline_run(report))),
+        )
+    is_compared = report["headline"]["state"] in COMPARED
+    if advice := _nothing_to_compare(report) if is_compared else None:
+        return advice
+    for kind, why in (("pasted", "copied their answers"), ("alike", "are one person or copied")):
+        if entries := cautions.get(kind):
+            return say(
+                "Find out whether {people} {why}; if so, exclude the copies and build the report "
+                "again.",
+                people=Population("person", n=entries[0]["people"], among=entries[0]["among"]),
+                why=Words(why),
+            )
+    if "easy" in cautions and report["headline"]["state"] == "equivalent":
+        return say("Ask about harder items: nobody errs on these often enough to differ.")
+    return None
+
+
 def _nothing_to_compare(report: ReportJson) -> Text | None:
     """What to do if people say nothing that more data would make clear."""
-    tied = [side for side in report.get("cautions", {}).get("tied", ()) if side["who"] == MAJORITY]
-    if tied and tied[0]["ties"] == tied[0]["n"]:
+    cautions, index = report.get("cautions", {}), headline_run(report)
+    ties = {side["who"]: side["ties"] == side["n"] for side in cautions.get("tied", ())}
+    chance = 1 / (3 if report["study"]["allow_tie"] else 2)
+    majority = report["human"]["majority"]
+    if ties.get(MAJORITY):
         return say(
             "Ask without ties, or about responses that differ more: no majority chose a response."
         )
-    chance = 1 / (3 if report["study"]["allow_tie"] else 2)
-    index = headline_run(report)
+    if MAJORITY in ties and _is_below(majority, chance):
+        return say(
+            "Ask without ties, or about responses that differ more: people’s ties count as wrong."
+        )
     sides = {
-        people_words(report): report["human"]["majority"],
+        people_words(report): majority,
         judge_name(report, index): report["judges"][index],
     }
     below = [
         name
-        for name, side in sides.items()
-        if side["n"] >= MIN_COMPARED and _is_below(side, chance)
+        for (name, side), who in zip(sides.items(), (MAJORITY, f"judges.{index}"), strict=True)
+        if who not in ties and _is_below(side, chance)
     ]
     if len(below) == len(sides):
         return say(
@@ -468,10 +523,18 @@ def _nothing_to_compare(report: ReportJson) -> Text | None:
             "responses were exchanged.",
             who=Name(below[0]),
         )
+    for side in cautions.get("constant", ()):
+        if side["who"] == MAJORITY and _is_below(majority, side["constant"] / side["n"]):
+            return say(
+                "Ask about items of which neither response is the usual right one: people are "
+                "right less often than a constant answer."
+            )
     return None
 
 
 def _is_below(side: ReportJson, chance: float) -> bool:
+    if side["n"] < MIN_COMPARED:
+        return False
     ends = side["clusters"].get("ci_as_best") or side["clusters"]["ci"]
     return side["accuracy"] == 0 if ends is None else bool(ends[1] < chance)
 
@@ -484,8 +547,6 @@ def _opened(report: ReportJson) -> Text | None:
     name = judge_name(report, index)
     if one_label(report["comparison"][index].get("pooled_replacement", {})):
         return say("A judge that gives more than one label.")
-    if copied(report, report["headline"].get("run", "")):
-        return _asked_again(name)
     low = no_better_than_guessing(report)
     if name in low:
         return say("Another judge, or more items: {low}.", low=may_guess([Name(name)]))
@@ -499,13 +560,6 @@ def _planned(n: float) -> Quantity:
     return Quantity("count", None, n)
 
 
-def _asked_again(name: str) -> Text:
-    return say(
-        "Find out whether {name} was made from these people’s answers; if so, ask another judge.",
-        name=Name(name),
-    )
-
-
 def _enough(report: ReportJson, scope: str, others: str) -> Text:
     """Nothing more is needed; only what was planned before the data is settled."""
     words = {"scope": Words(scope), "others": Words(others)}
@@ -513,18 +567,12 @@ def _enough(report: ReportJson, scope: str, others: str) -> Text:
         form = "No more data are needed {scope}. Close the study, then build the report again."
         return say(form, **words)
     plan, changes = (report["registration"][key] for key in ("plan", "late_changes"))
-    why = "Nothing was registered"
-    if plan and plan["before_data"]:
-        late = changes or report["parameters"]["explored"]
-        if not late and not _departs(report):
-            return say("It is settled {scope}. {others} their own study.", **words)
-        why = "This comparison departs from the analysis plan"
-        if late:
-            why = "The threshold or the margin was chosen after the data"
+    is_planned = plan and plan["before_data"] and not _departs(report)
+    if is_planned and not changes and not report["parameters"]["explored"]:
+        return say("It is settled {scope}. {others} their own study.", **words)
     return say(
-        "No more data are needed {scope}. {why}: confirm it with a plan that is frozen before new "
-        "data. {others} their own study.",
-        why=Words(why),
+        "No more data are needed {scope}. Confirm it with a plan that is frozen before new data. "
+        "{others} their own study.",
         **words,
     )
 
@@ -600,8 +648,6 @@ def _without_truth(report: ReportJson) -> Text:
             return say("More items with the rarer label, or people who choose it.")
         case "clusters":
             return few_kinds(report, replaced.found)
-        case "copied":
-            return _asked_again(replaced.name)
         case "order":
             return say("More items, or a judge that follows what people see in them.")
     if replaced.state != "cannot_tell":
@@ -768,6 +814,7 @@ def rounded(n: float) -> int:
 
 
 SETTLED = {"better", "worse", "equivalent"}
+COMPARED = SETTLED | {"cannot_tell", "too_few"}
 
 
 def labels_needed(report: Mapping[str, Any]) -> int | None:
@@ -777,7 +824,7 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
     true, and that items, people, personas and questions grow together.
     """
     state = report["headline"]["state"]
-    if state in SETTLED and _opened(report):
+    if _to_check(report) or (state in SETTLED and _opened(report)):
         return None
     if state in SETTLED:
         return 0

@@ -83,7 +83,7 @@ def test_pooled_studies_without_a_common_plan_are_explored_and_say_why(other, be
     assert report["registration"]["because"] == said
     assert {entry["because"] for entry in report["registration"]["analyses"]} == {said}
     assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
-    assert f"{said} All of this is exploratory." in str(report["limitations"])
+    assert f"{said[:-1]}, so everything is exploratory." in str(report["limitations"])
 
 
 @pytest.mark.nightly

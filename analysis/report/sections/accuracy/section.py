@@ -17,6 +17,7 @@ from analysis.report.quantities import (
     say,
 )
 from analysis.report.report_json import Json, estimate, number, pick, put, put_interval
+from analysis.report.results import sampled
 from analysis.report.rules import SMALL
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.sections.accuracy.high_and_low import EqualCertainty, HighAndLow, SingleAnswers
@@ -197,11 +198,11 @@ def comparison(report: ReportJson) -> Table:
             ("to", "points", "difference.bounds.high", "With missing answers"),
         ],
         say(
-            "Intervals, p values and reading allow for shared people, personas and questions, so "
-            "they are about others like these. {best}Different: Holm's p is at most .05. "
-            "Equivalent: that of two one-sided tests is, for a margin of ±{margin} points set in "
-            "the study. {detectable} With missing answers: the smallest and largest difference "
-            "that ties and missing answers allow.",
+            "Intervals, p values and reading are about {kinds} like these. {best}Different: "
+            "Holm's p is at most .05. Equivalent: that of two one-sided tests is, for a margin of "
+            "±{margin} points set in the study. {detectable} With missing answers: the smallest "
+            "and largest difference that ties and missing answers allow.",
+            kinds=sampled(report),
             best=bare(
                 as_best(
                     report,
@@ -233,7 +234,7 @@ def difference_intervals(report: ReportJson) -> Table:
             ("McNemar p", "p", "mcnemar.p", HERE),
             ("Holm p", "p", "mcnemar.p_holm", HERE),
         ],
-        "In general: items, people, personas and questions count as drawn from others like them. "
+        f"In general: {sampled(report)} count as drawn from others like them. "
         "This needs at least 8 people, and 4 times as many people as answers per item. "
         + as_best(
             report,

@@ -7,6 +7,7 @@ import numpy as np
 from analysis.data.arrays import Floats, RunData
 from analysis.data.verdicts import Verdicts
 from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
+from analysis.report.results import sampled
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.study import IN_GENERAL, ReportedStudy, families
 from analysis.report.tables import (
@@ -165,8 +166,7 @@ def high_sets(report: ReportJson) -> Table:
         columns,
         rows,
         "Each side's own high items differ but overlap; in the first four rows both are scored "
-        "on the same ones. The difference in the last row allows for shared people, personas "
-        "and questions"
+        f"on the same ones. The difference in the last row is about {sampled(report)} like these"
         + as_best(
             report,
             ", and its lower end for choosing the best of several runs; Holm: over the competing "

@@ -25,8 +25,8 @@ from analysis.report.figures import (
     styles,
     vertical,
 )
-from analysis.report.quantities import Name, Text, clause, joined, say
-from analysis.report.rater_tests import held, of_names
+from analysis.report.quantities import Text, clause, joined, say
+from analysis.report.rater_tests import held, is_one, of_names
 from analysis.report.report_json import Json, cell, put
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section
@@ -241,7 +241,7 @@ def histograms(report: ReportJson) -> Figure | None:
 def _histograms_title(report: ReportJson) -> Text:
     parts = []
     for often, names in zip(("more", "less"), held(report, RANKING), strict=True):
-        are = "is" if len(names) == 1 and isinstance(names[0], Name) else "are"
+        are = "is" if is_one(names) else "are"
         form = f"{{names}} {are} correct {often} often when certain"
         parts += [clause(form, names=of_names(names))] if names else []
     if not parts:

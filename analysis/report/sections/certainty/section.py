@@ -14,6 +14,7 @@ from analysis.report.quantities import (
     joined,
     say,
 )
+from analysis.report.rater_tests import is_one
 from analysis.report.report_json import Json
 from analysis.report.results import Finding, TestResult, adjusted, certainty_limit, items, known
 from analysis.report.rules import TOO_SMALL
@@ -47,7 +48,7 @@ def certainty_headline(report: ReportJson) -> Json:
     entries = [versus["certainty"] for versus in report["comparison"]]
     stated = [index for index, entry in enumerate(entries) if entry["spearman"] is not None]
     if not stated:
-        return state_with("not_comparable", _not_comparable(entries))
+        return state_with("not_comparable", *_not_comparable(entries))
     asked = asked_about(report)
     index = stated[0] if asked is None else asked
     judge, versus, path = report["judges"][index], entries[index], f"comparison.{index}.certainty"
@@ -67,13 +68,15 @@ def certainty_headline(report: ReportJson) -> Json:
     return state_with(certain.state, *sentences, certain.sentence()) | who_of(judge)
 
 
-def _not_comparable(entries: Sequence[ReportJson]) -> Text:
+def _not_comparable(entries: Sequence[ReportJson]) -> Iterator[Text]:
+    """Why certainties are not compared; the top of the page says so of a study without a judge."""
     if "no_variation" in {entry["spearman_reason"] for entry in entries}:
-        return say(
+        yield say(
             "One or both sides always state the same certainty, so it is undefined whether the "
             "certainties of judges and people rise together."
         )
-    return say("No run states a certainty on enough items on which people state one.")
+    elif entries:
+        yield say("No run states a certainty on enough items on which people state one.")
 
 
 def _not_stated(name: Name, others: int) -> Text:
@@ -262,8 +265,7 @@ def _of_certainty(report: ReportJson) -> Iterator[Text]:
 
 
 def _states(names: Sequence[Name | Words]) -> Words:
-    is_one = len(names) == 1 and isinstance(names[0], Name)
-    return Words("states" if is_one else "state")
+    return Words("states" if is_one(names) else "state")
 
 
 def _certainty(report: ReportJson) -> Text:

@@ -371,10 +371,7 @@ def forest(report: ReportJson) -> Figure | None:
     return Figure(
         "accuracy",
         _forest_title(report),
-        say(
-            "Share of right answers, with 95 % intervals for items, people, personas and "
-            "questions like these. The line marks the majority of people."
-        ),
+        say("Share of right answers, with 95 % intervals. The line marks the majority of people."),
         "at_a_glance",
         [drawing],
     )
@@ -388,7 +385,8 @@ def _forest_title(report: ReportJson) -> Text:
     }
     state = report["headline"]["state"]
     if state not in {*forms, "cannot_tell"}:
-        return say("Accuracy of people and judges")
+        judges = Words(" and judges" if report["judges"] else "")
+        return say("Accuracy of people{judges}", judges=judges)
     people, judge = (
         Words(people_words(report)),
         Name(run_name(report["headline"], report["judges"])),

@@ -1,6 +1,6 @@
 """What would mislead readers if they did not know it, such as answers that may have been copied."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -43,6 +43,8 @@ EXCHANGED = 0.25
 MANY_REPEATED = 0.02
 # So many verdicts that no response is better, where one is, decide what accuracy means.
 MANY_TIES = 0.2
+# If everybody is right at least this often, hardly any item shows a difference.
+NEARLY_ALL = 0.95
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,15 @@ class Beaten:
 
 
 @dataclass(frozen=True)
+class Easy:
+    """Single answers or a run that, like all others, are right on nearly everything."""
+
+    who: str
+    n: int
+    correct: int
+
+
+@dataclass(frozen=True)
 class Uneven:
     """Kinds of clusters of which the `largest` have `items` of `n` items."""
 
@@ -192,10 +203,11 @@ def cautions(study: ReportedStudy) -> Json:
     """The entry of report.json: only what holds for the study."""
     followed = list(_followed(study))
     named = {one.who for one in followed}
-    kinds: Mapping[str, Iterable[Followed | Pasted | Alike | Tied | Beaten | Uneven]] = {
+    kinds: Mapping[str, Iterable[Followed | Pasted | Alike | Easy | Tied | Beaten | Uneven]] = {
         "followed": followed,
         "pasted": [one for one in _pasted(study) if one.who not in named],
         "alike": _alike(study),
+        "easy": _easy(study),
         "tied": _tied(study),
         "constant": _beaten(study),
         "uneven": _uneven(study),
@@ -253,6 +265,17 @@ def _alike(study: ReportedStudy) -> Iterator[Alike]:
         is_odd = result.p is not None and result.p <= UNLIKELY and result.others <= USUAL
     if is_odd:
         yield Alike(int(result.people.size), among, result.fewest, result.others, wrong)
+
+
+def _easy(study: ReportedStudy) -> list[Easy]:
+    """Single answers and all runs, if each of them is right on nearly everything."""
+    sides = [(SINGLE, study.correct_alone)]
+    sides += [(f"judges.{n}", study.judges[n].correct) for n in study.whole_runs]
+    easy = [
+        Easy(who, int((correct >= 0).sum()), int((correct == 1).sum())) for who, correct in sides
+    ]
+    is_easy = all(one.n >= MIN_COMPARED and one.correct >= NEARLY_ALL * one.n for one in easy)
+    return easy if is_easy and len(easy) > 1 else []
 
 
 def _tied(study: ReportedStudy) -> Iterator[Tied]:
@@ -314,10 +337,13 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
         yield "pasted", Pasted(**entry | {"others": others}).text(names)
     for entry in entries.get("alike", ()):
         yield "alike", Alike(**entry).text()
+    if easy := [Easy(**entry) for entry in entries.get("easy", ())]:
+        yield "easy", _easy_text(names, easy, report["inputs"]["items"])
     for entry in entries.get("tied", ()):
         yield "tied", Tied(**entry).text(names, report["inputs"]["items"])
     beaten = [Beaten(**entry) for entry in entries.get("constant", ())]
-    yield from (("constant", text) for text in _constant_texts(names, beaten))
+    tied = {entry["who"] for entry in entries.get("tied", ())}
+    yield from (("constant", text) for text in _constant_texts(names, beaten, tied))
     if n := entries.get("repeated"):
         items = Population("item", n=n, among=report["inputs"]["items"])
         yield (
@@ -332,8 +358,36 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
         yield "uneven", Uneven(**entry).text()
 
 
-def _constant_texts(names: Mapping[str, str], beaten: Sequence[Beaten]) -> Iterator[Text]:
-    """One sentence for all sides that were scored on the same items."""
+def _easy_text(names: Mapping[str, str], easy: Sequence[Easy], items: int) -> Text:
+    people, *judges = (
+        Quantity(
+            "share",
+            Population("answer", n=one.n)
+            if one.who == SINGLE
+            else Population("item", "that it decided", one.n, items),
+            one.correct / one.n,
+        )
+        for one in easy
+    )
+    parts = [
+        clause("{who} on {x} of {x.of}", who=Name(names[one.who]), x=share)
+        for one, share in zip(easy[1:], judges, strict=True)
+    ]
+    return say(
+        "Items this easy tell nobody apart: people are right in {x} of {x.of}, {judges}. On harder "
+        "items, judges and people may differ.",
+        x=people,
+        judges=joined(parts),
+    )
+
+
+def _constant_texts(
+    names: Mapping[str, str], beaten: Sequence[Beaten], tied: Collection[str]
+) -> Iterator[Text]:
+    """One sentence for all sides that were scored on the same items.
+
+    Sides that are wrong because they are `tied` do not name the other response.
+    """
     for of in dict.fromkeys(side.of for side in beaten):
         same = [side for side in beaten if side.of == of]
         parts = [
@@ -343,7 +397,7 @@ def _constant_texts(names: Mapping[str, str], beaten: Sequence[Beaten]) -> Itera
                 x=side.share(side.correct),
                 exchanged=Words(
                     " (as if responses were exchanged)"
-                    if side.correct <= EXCHANGED * side.n
+                    if side.correct <= EXCHANGED * side.n and side.who not in tied
                     else ""
                 ),
             )

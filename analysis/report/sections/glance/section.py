@@ -13,7 +13,7 @@ from analysis.report.quantities import (
     joined,
     say,
 )
-from analysis.report.results import items
+from analysis.report.results import items, sampled
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
 from analysis.report.sections.glance.cautions import Cautions
@@ -68,9 +68,9 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
         yield (
             "generality",
             say(
-                "Intervals are about items, people, personas and questions like these; where a "
-                "table says so, about these annotators only. No interval is about people unlike "
-                "those who took part."
+                "Intervals are about {kinds} like these; where a table says so, about these "
+                "annotators only. No interval is about people unlike those who took part.",
+                kinds=sampled(report),
             ),
         )
 
@@ -172,6 +172,9 @@ def _of_people(report: ReportJson) -> Iterator[Text]:
             "All of people's answers are the same. They agree completely, but agreement beyond "
             "chance (alpha, kappa) is undefined: nothing shows that they distinguish the items."
         )
+    if n := people.get("coverage", {}).get("0"):
+        none = items(report, "", n, "human.coverage.0")
+        yield say("{none} {none.has} no answer from people.", none=none)
     if n := people["majority"]["ties"]:
         ties = items(report, "", n, "human.majority.ties")
         yield say("{ties} {ties.has} no majority, because people’s answers tie.", ties=ties)

@@ -11,6 +11,7 @@ from analysis.report.study import ReportedStudy, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.words import run_names, whole_runs
 from analysis.stats.core.groups import GroupComparison, compare_groups
+from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.proportions import EMPTY
 from analysis.stats.core.results import n_distinct
 
@@ -29,7 +30,6 @@ def differences(side: GroupComparison, names: Sequence[str]) -> list[Json]:
         entry: Json = {"first": names[pair.first], "second": names[pair.second]}
         entry |= estimate(difference, "difference")
         put(entry, "p", number(pair.p), difference.interval_reason or "no_variation")
-        put(entry, "p_holm", number(pair.p_adjusted), difference.interval_reason or "no_variation")
         out.append(entry)
     return out
 
@@ -54,7 +54,7 @@ def group_tables(study: ReportedStudy) -> tuple[list[Json], list[list[int]]]:
     """Accuracy of the majority and every run, by topic and by persona feature.
 
     Intervals allow for shared personas and questions. Pairs of groups with at least 30 items each
-    are compared, with Holm's adjustment over the pairs of a side and table. The second list has
+    are compared, with Holm's adjustment over the pairs of all sides and tables. The second list has
     each item's row in every table.
     """
     data, tables, rows = study.data, list[Json](), []
@@ -73,8 +73,21 @@ def group_tables(study: ReportedStudy) -> tuple[list[Json], list[list[int]]]:
             table, codes = _table("feature", label, values, study)
             tables.append(table)
             rows.append(codes)
+    _adjust(tables)
     # Few different rows occur, so equal ones share one list.
     return tables, list(map(cache(list), zip(*rows, strict=True))) or [[]] * len(data.items)
+
+
+def _adjust(tables: Sequence[Json]) -> None:
+    """Add Holm's p over all pairs, because a reader looks for a small one in all tables."""
+    pairs = [
+        pair
+        for table in tables
+        for side in (table["differences"]["people"], *table["differences"]["judges"])
+        for pair in side
+    ]
+    for pair, p in zip(pairs, holm([pair["p"] for pair in pairs]), strict=True):
+        put(pair, "p_holm", number(p), pair.get("p_reason"))
 
 
 def _table(
@@ -181,8 +194,7 @@ def group_differences(report: ReportJson) -> list[Table]:
                 columns,
                 rows,
                 "Groups of at least 30 items each. Only the Holm p, adjusted over the pairs of "
-                "one row name, separates a difference from chance in many comparisons. Intervals "
-                "allow for shared personas and questions.",
+                "all people, runs and groupings, separates a difference from chance.",
                 family=FAMILY,
             )
         )

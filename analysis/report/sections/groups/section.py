@@ -18,13 +18,14 @@ from analysis.report.sections.groups.accuracy import (
     MIN_SHARE,
     GroupAccuracy,
 )
-from analysis.report.sentences import GROUPS, TOPICS, holds, level_of, members
+from analysis.report.sentences import GROUPS, LANGUAGES, TOPICS, holds, level_of, members
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import run_names, whole_runs
 from analysis.stats.core.groups import FEWEST_PERSONAS, GroupErrors, errors_by_group
 from analysis.stats.core.multiplicity import benjamini_yekutieli, holm, permuted_groups
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray, n_distinct, relabel
+from studies.prompts import language_name
 
 
 def group_errors(study: ReportedStudy) -> Json:
@@ -303,39 +304,47 @@ def _tested(
 
 
 @dataclass(frozen=True)
-class TopicTest:
-    """A claim that holds: a side's errors on a topic minus those on others."""
+class PartTest:
+    """A claim that holds: a side's errors on a topic, or in a language, minus those on others."""
 
     who: str
     name: Name | Words
-    topic: Name
+    part: Text
+    others: Words
     result: TestResult
 
     def claim(self) -> Text:
         errs = "errs more" if self.result.finding is Finding.ABOVE else "errs less"
         return clause(
-            f"{{name}} {errs} often on “{{topic}}” than on other topics",
+            f"{{name}} {errs} often {{part}} than {{others}}",
             name=self.name,
-            topic=self.topic,
+            part=self.part,
+            others=self.others,
         )
 
 
-def topic_tests(report: ReportJson) -> Iterator[TopicTest]:
-    """The claims about topics that hold, of judges and of the majority."""
-    level, tests = level_of(report, TOPICS), report.get("claims_tested", {}).get("members", ())
-    for name, test in members(report, TOPICS):
-        path = f"claims_tested.members.{tests.index(test)}"
-        if test["p_max"] is None or test.get("value") is None:
-            continue
-        of = items(report, f"on “{test['about']}”", test["n"], f"{path}.n")
-        interval = QuantityInterval.at(test, "ci", path)
-        result = TestResult(
-            Quantity("points", of, test["value"], f"{path}.value", interval),
-            holds(test, level),
-            is_without_interval=interval.ends is None,
-        )
-        if result.finding is not Finding.OPEN:
-            yield TopicTest(test["who"], name_of(test["who"], name), Name(test["about"]), result)
+def part_tests(report: ReportJson) -> Iterator[PartTest]:
+    """The claims about topics and languages that hold, of judges and of the majority."""
+    tests = report.get("claims_tested", {}).get("members", ())
+    for kind, others in ((TOPICS, "on other topics"), (LANGUAGES, "in other languages")):
+        level = level_of(report, kind)
+        for name, test in members(report, kind):
+            if test["p_max"] is None or test.get("value") is None:
+                continue
+            part = clause("on “{topic}”", topic=Name(test["about"]))
+            if kind == LANGUAGES:
+                part = clause("in {language}", language=Name(language_name(test["about"])))
+            path = f"claims_tested.members.{tests.index(test)}"
+            of = items(report, str(part), test["n"], f"{path}.n")
+            interval = QuantityInterval.at(test, "ci", path)
+            result = TestResult(
+                Quantity("points", of, test["value"], f"{path}.value", interval),
+                holds(test, level),
+                is_without_interval=interval.ends is None,
+            )
+            if result.finding is not Finding.OPEN:
+                who = test["who"]
+                yield PartTest(who, name_of(who, name), part, Words(others), result)
 
 
 class GroupsSection(Section):
