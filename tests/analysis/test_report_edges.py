@@ -153,6 +153,14 @@ def test_a_study_that_does_not_ask_for_certainty():
     assert "Nobody was asked for a certainty" in page
 
 
+def test_certainties_without_a_known_answer_were_stated_all_the_same():
+    report, page = whole(made(items=12, answers=[("r1", 60)], truth=""))
+
+    assert report["human"]["individual"]["certainty"]["summary"]["n"] == 12
+    assert "Nobody was asked for a certainty" not in page
+    assert 'id="table-certainty"' in page
+
+
 def test_people_who_were_offered_no_tie_where_all_truths_are_ties():
     study = made(answers=[("r1", 60)], judged=("tie",), truth="tie", setting="tie")
 

@@ -119,8 +119,8 @@ def _of_runs(report: ReportJson) -> Iterator[Text]:
     for (name, judge), n in zip(named_entries(report, "judges"), asked, strict=True):
         if not judge.get("competes", True):
             yield say(
-                "{name} has answered {items}, others up to {most}, so the first screen leaves it "
-                "out.",
+                "{name} has answered {items}, others up to {most}, so the answer of the first "
+                "screen leaves it out.",
                 name=Name(name),
                 items=items(report, "", n),
                 most=Quantity("count", None, max(asked)),
