@@ -7,7 +7,7 @@ from datetime import date as Date
 from analysis.report.build import all_sentences
 from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, joined, say
 from analysis.report.report_json import ReportJson
-from analysis.report.results import NOTHING, about, no_people
+from analysis.report.results import NOTHING, about, is_about_themselves, no_people
 from analysis.report.section import attempted
 from analysis.report.sentences import THRESHOLD, order_words
 from analysis.report.table_files import tex
@@ -155,11 +155,14 @@ def _judges(report: ReportJson) -> Iterator[Text]:
         place = judges[0][1]
         judged = report["judges"][place]["items"]
         yield say(
-            "{judges} judged {items}{alike} from {features} ({way}).",
+            "{judges} judged {items}{alike}{seen} ({way}).",
             judges=joined([name for name, _ in judges]),
             items=Population("item", n=judged, path=f"judges.{place}.items"),
             alike=Words(" each" if len(judges) > 1 else ""),
-            features=Name("; from ".join(dict.fromkeys(features))),
+            # Judges too answer for people who speak of themselves, of whom they see nothing.
+            seen=NOTHING
+            if is_about_themselves(report)
+            else clause(" from {features}", features=Name("; from ".join(dict.fromkeys(features)))),
             way=_way(report, place),
         )
     for place, (name, run) in enumerate(named_entries(report, "judges")):

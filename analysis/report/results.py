@@ -272,9 +272,14 @@ def is_lopsided(result: ReportJson, kind: str) -> bool:
     return kind != "people" and result["clusters"][kind] >= FEW_CLUSTERS
 
 
+def is_about_themselves(report: ReportJson) -> bool:
+    """Whether people answered for themselves: nobody sees a persona, and nothing is right."""
+    return bool(report["study"].get("perspective") == "own")
+
+
 def no_truth(report: ReportJson) -> Text:
     """Why no answer counts as right or wrong."""
-    if report["study"].get("perspective") == "own":
+    if is_about_themselves(report):
         return say("People answered for themselves, so no answer is right or wrong.")
     known = report["inputs"]["items"] - report["inputs"]["truth"]["unknown"]
     if not known:

@@ -13,7 +13,7 @@ from analysis.report.quantities import (
     joined,
     say,
 )
-from analysis.report.results import items
+from analysis.report.results import is_about_themselves, items
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
 from analysis.report.sections.glance.cautions import Cautions
@@ -54,7 +54,7 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
     )
     yield "language", fixed(languages)
     unknown = unknown_truth(report)
-    if unknown.n:
+    if unknown.n and not is_about_themselves(report):
         yield (
             "truth",
             say(
