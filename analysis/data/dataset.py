@@ -135,9 +135,10 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
             "pk",
         )
     )
+    own = study.asks_own_answers
     items = tuple(
-        # People's own preferences are neither right nor wrong.
-        ItemData(key, topic, persona, question, "" if study.asks_own_answers else truth, (r1, r2))
+        # People who answer for themselves see no persona, and are neither right nor wrong.
+        ItemData(key, topic, "" if own else persona, question, "" if own else truth, (r1, r2))
         for key, topic, persona, question, truth, r1, r2, *_ in rows
     )
     position = {row[-1]: index for index, row in enumerate(rows)}
@@ -162,7 +163,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     data = Dataset(
         study=_study_facts(study, planned.plan),
         items=items,
-        personas=_personas(study),
+        personas={} if own else _personas(study),
         raters=raters,
         rater_groups=groups,
         answers=answers,

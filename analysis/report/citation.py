@@ -7,7 +7,7 @@ from datetime import date as Date
 from analysis.report.build import all_sentences
 from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, joined, say
 from analysis.report.report_json import ReportJson
-from analysis.report.results import NOTHING, about, sampled
+from analysis.report.results import NOTHING, about, is_about_themselves, no_people, sampled
 from analysis.report.section import attempted
 from analysis.report.sentences import THRESHOLD, order_words
 from analysis.report.table_files import tex
@@ -56,8 +56,13 @@ def methods_paragraph(report: ReportJson) -> str:
 def _items(report: ReportJson) -> Iterator[Text]:
     inputs, study = report["inputs"], report["study"]
     name = study["source"].get("name")
+    have: Text | Words = Words("The study has")
+    if pooled := study["source"].get("pooled_from"):
+        names = joined([clause("{name}", name=Name(one)) for one in pooled])
+        have = clause("{names}, pooled, have", names=names)
     yield say(
-        "The study has {items}{source}{personas}; each asks {question} of two responses{tie}.",
+        "{have} {items}{source}{personas}; each asks {question} of two responses{tie}.",
+        have=have,
         items=Population("item", n=inputs["items"], path="inputs.items"),
         source=clause(" from {name}", name=Name(name)) if name else NOTHING,
         personas=about(inputs, "personas"),
@@ -73,7 +78,8 @@ def _items(report: ReportJson) -> Iterator[Text]:
 def _people(report: ReportJson) -> Iterator[Text]:
     human = report["human"]
     if not human["answers"]:
-        yield say("Nobody answered.")
+        yield say("{none}.", none=no_people(report))
+        yield from _left_out(human)
         return
     answers = Population("answer", n=human["answers"], path="human.answers")
     n = human["individual"]["certainty"]["summary"]["n"]
@@ -88,13 +94,35 @@ def _people(report: ReportJson) -> Iterator[Text]:
     yield say(form, people=people, answers=answers, certainty=certainty)
     for place, pay in enumerate(human["pay"].get("promised", ())):
         path = f"human.pay.promised.{place}"
-        amount = f"{pay['reward']:.{decimals(pay['currency'])}f} {pay['currency']} each"
+        each = " each" if pay["people"] > 1 else ""
+        amount = f"{pay['reward']:.{decimals(pay['currency'])}f} {pay['currency']}{each}"
+        # Of pooled studies, somebody may have finished several.
+        kind = "participation" if report["study"]["source"].get("pooled_from") else "person"
+        finished = Population(kind, n=pay["people"], path=f"{path}.people")
+        form = "{people} finished and received {pay} for about {minutes} minutes."
+        if kind == "participation":
+            form = "{people} {people.was} finished, for {pay} and about {minutes} minutes."
         yield say(
-            "{people} finished and received {pay} for about {minutes} minutes.",
-            people=Population("person", n=pay["people"], path=f"{path}.people"),
+            form,
+            people=finished,
             pay=Name(amount if pay["reward"] else "no pay"),
             minutes=Quantity("level", None, pay["minutes"], f"{path}.minutes"),
         )
+    yield from _left_out(human)
+    mean = ", its certainty the mean of those who chose it" if stated.value else ""
+    ties: Text | Words = NOTHING
+    if n := human["majority"]["ties"]:
+        tied = Population("item", n=n, path="human.majority.ties")
+        ties = clause("; {ties} whose votes tie {ties.has} none", ties=tied)
+    yield say(
+        "The majority of an item is the option with the most votes{mean}{ties}.",
+        mean=Words(mean),
+        ties=ties,
+    )
+
+
+def _left_out(human: ReportJson) -> Iterator[Text]:
+    """Answers that do not count, and why."""
     out, path = human["not_counted"], "human.not_counted"
     if n := out.get("surplus"):
         more = Population("more answer", n=n, path=f"{path}.surplus")
@@ -106,16 +134,6 @@ def _people(report: ReportJson) -> Iterator[Text]:
             answers=Population("answer", n=out["excluded"], path=f"{path}.excluded"),
             people=Population("person", n=n, path=f"{path}.excluded_people"),
         )
-    mean = ", its certainty the mean of those who chose it" if stated.value else ""
-    ties: Text | Words = NOTHING
-    if n := human["majority"]["ties"]:
-        tied = Population("item", n=n, path="human.majority.ties")
-        ties = clause("; {ties} whose votes tie {ties.has} none", ties=tied)
-    yield say(
-        "The majority of an item is the option with the most votes{mean}{ties}.",
-        mean=Words(mean),
-        ties=ties,
-    )
 
 
 # Why an item of a run has no answer that can be read.
@@ -137,11 +155,14 @@ def _judges(report: ReportJson) -> Iterator[Text]:
         place = judges[0][1]
         judged = report["judges"][place]["items"]
         yield say(
-            "{judges} judged {items}{alike} from {features} ({way}).",
+            "{judges} judged {items}{alike}{seen} ({way}).",
             judges=joined([name for name, _ in judges]),
             items=Population("item", n=judged, path=f"judges.{place}.items"),
             alike=Words(" each" if len(judges) > 1 else ""),
-            features=Name("; from ".join(features)),
+            # Judges too answer for people who speak of themselves, of whom they see nothing.
+            seen=NOTHING
+            if is_about_themselves(report)
+            else clause(" from {features}", features=Name("; from ".join(dict.fromkeys(features)))),
             way=_way(report, place),
         )
     for place, (name, run) in enumerate(named_entries(report, "judges")):

@@ -270,7 +270,8 @@ def clause(form: str, **slots: Slot) -> Text:
     a number, ``{x.full}`` the same with its rule even if that leaves none out, ``{x.some}`` without
     its rule, ``{x.n}`` only how many, ``{x.among}`` of how many. ``{x.interval}`` is “95 % CI” with
     its ends, ``{x.ends}`` the ends alone, ``{x.why}`` why there are none. ``{x.size}`` is
-    the number of a population alone, and ``{x.has}`` and ``{x.is}`` agree with it.
+    the number of a population alone, and ``{x.has}``, ``{x.is}`` and ``{x.was}``
+    agree with it.
     """
     parts: list[Piece] = []
     begins_with_name = False
@@ -360,6 +361,8 @@ def _population_words(of: Population, aspect: str) -> str:
             return "has" if of.n == 1 else "have"
         case "is":
             return "is" if of.n == 1 else "are"
+        case "was":
+            return "was" if of.n == 1 else "were"
     raise NotASlot(f"A population has no {aspect}.")
 
 

@@ -282,9 +282,14 @@ def is_lopsided(result: ReportJson, kind: str) -> bool:
     return kind != "people" and result["clusters"][kind] >= FEW_CLUSTERS
 
 
+def is_about_themselves(report: ReportJson) -> bool:
+    """Whether people answered for themselves: nobody sees a persona, and nothing is right."""
+    return bool(report["study"].get("perspective") == "own")
+
+
 def no_truth(report: ReportJson) -> Text:
     """Why no answer counts as right or wrong."""
-    if report["study"].get("perspective") == "own":
+    if is_about_themselves(report):
         return say("People answered for themselves, so no answer is right or wrong.")
     known = report["inputs"]["items"] - report["inputs"]["truth"]["unknown"]
     if not known:
@@ -295,6 +300,14 @@ def no_truth(report: ReportJson) -> Text:
         items=items(report, "", known),
         any=Words("it" if known == 1 else "any of them"),
     )
+
+
+def no_people(report: ReportJson) -> Text:
+    """That there is no answer of people: nobody has answered, or nothing of it counts."""
+    out = report["human"]["not_counted"]
+    if any(out.get(why) for why in ("surplus", "released", "withdrawn", "excluded")):
+        return clause("no answer of people counts")
+    return clause("no person has answered")
 
 
 def people_agree(report: ReportJson) -> Quantity:

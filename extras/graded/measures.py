@@ -162,8 +162,8 @@ def _judge_scores(
     own, people = (scores[:, 0] - scores[:, 1] for scores in (mine, theirs))
     out: Json = {"n": _n_both(own, people), "highest": highest}
     put(out, "mean", number(_mean(mine.ravel())))
-    kappa = graded_kappa(mine.ravel(), of_people, np.arange(1.0, scale + 1))
     if highest == scale:
+        kappa = graded_kappa(mine.ravel(), of_people, np.arange(1.0, scale + 1))
         put(out, "kappa", number(kappa.value), kappa.reason)
     else:
         put(out, "kappa", None, "other_scale")

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.data.verdicts import Verdicts, repeated_readings
+from analysis.report.quantities import Population, Quantity, QuantityInterval, say
 from analysis.report.report_json import Json, cell, estimate
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import percent, run_name
+from analysis.report.words import run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.comparison.noise import run_noise
 from analysis.stats.core.results import BoolArray, Estimate, IntArray, Proportion
@@ -176,7 +177,7 @@ def instability_table(report: ReportJson) -> Table:
             *((run_name(entry, judges), entry) for entry in judges),
         ],
         [
-            ("Items", "count", "items"),
+            ("Asked twice", "count", "items"),
             ("Changed", "percent", "value"),
             ("95 % interval", "percent_range", "ci", "Changed"),
         ],
@@ -233,18 +234,29 @@ share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 the ceiling
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "retest" not in report:
             return
-        entry = report["retest"]
-        agreement, ceiling = entry["all"]["agreement"], entry["all"]["ceiling"]
-        words = (
-            f"{entry['people']:,} people answered {agreement['n']:,} items again: "
-            f"{percent(agreement['value'])} of the answers were the same."
+        people = Population("person", n=report["retest"]["people"], path="retest.people")
+        entry, path = report["retest"]["all"], "retest.all"
+        n = entry["agreement"]["n"]
+        answers = Population("answer", n=n, path=f"{path}.agreement.n")
+        same = entry["agreement"]["value"]
+        if same is None:
+            yield Sentence("finding", say("{people} answered again.", people=people))
+            return
+        interval = QuantityInterval.at(entry["agreement"], "ci", f"{path}.agreement")
+        repeated = Quantity("share", answers, same, f"{path}.agreement.value", interval)
+        form = "{people} answered again, and chose the same in {x} of {x.of} ({x.interval})."
+        yield Sentence("finding", say(form, people=people, x=repeated))
+        if entry["ceiling"]["ci"] is None:
+            return
+        interval = QuantityInterval.at(entry["ceiling"], "ci", f"{path}.ceiling")
+        best = Quantity(
+            "rate", answers, entry["ceiling"]["value"], f"{path}.ceiling.value", interval
         )
-        if ceiling["value"] is not None:
-            words += (
-                f" Nobody can predict the first answers better than {percent(ceiling['value'])} in "
-                "the long run, if slips are independent and as likely either way."
-            )
-        yield Sentence.of("finding", words)
+        form = (
+            "If slips are independent and as likely either way, nobody can predict such answers "
+            "better than {x} in the long run ({x.interval})."
+        )
+        yield Sentence("finding", say(form, x=best))
 
 
 CHAPTER = RetestSection()

@@ -93,14 +93,14 @@ def waves_of(study: Study, data: Dataset, position: Mapping[int, int]) -> WaveAn
         return None
     first = list(people_of(wave.first).values_list("pk", "demographics"))
     invited = dict(WavePerson.objects.filter(wave=wave).values_list("annotator", "identity_hash"))
+    came = Annotator.objects.filter(study=study, identity_hash__in=[*invited.values()])
     there = {
-        code: (pk, state)
-        for pk, code, state in Annotator.objects.filter(
-            study=study, excluded_at=None, identity_hash__in=[*invited.values()]
-        ).values_list("pk", "identity_hash", "state")
+        code: (pk, state) for pk, code, state in came.values_list("pk", "identity_hash", "state")
     }
     earlier = _answers([pk for pk, _ in first])
-    later = _answers([pk for pk, state in there.values() if state == Annotator.State.COMPLETED])
+    # Who is excluded here has completed it too, but their answers do not count.
+    done = came.filter(state=Annotator.State.COMPLETED, excluded_at=None)
+    later = _answers(list(done.values_list("pk", flat=True)))
     known = {pk: later.get(there[code][0], {}) for pk, code in invited.items() if code in there}
     # Sorted by answers, like all other people: names and numbers of rows are not data.
     first.sort(

@@ -1,14 +1,18 @@
 """The chapter of a later wave: who came back, and how the same people's answers changed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from analysis.report.quantities import Population, Quantity, Text, Words, bare, clause, say
 from analysis.report.report_json import Json, cell, estimate, put
+from analysis.report.results import NOTHING, cannot_tell
+from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import percent
+from analysis.report.words import listed
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.proportions import wilson_proportion
@@ -24,6 +28,7 @@ from extras.own_answers.wave_statistics import (
 
 _ABOUT = {"certainty": "Mean certainty", "correct": "Share of right answers"}
 _SEED = 20240701
+KIND = "who completed a later wave"  # of claims
 
 
 def wave(study: ReportedStudy) -> Json:
@@ -137,16 +142,16 @@ def group_table(report: ReportJson) -> Table:
     ]
     return table_of_entries(
         "wave_groups",
-        "Who came back, by what they said of themselves",
+        "Who completed this wave, by what they said of themselves",
         rows,
         [
             ("People", "count", "n"),
-            ("Came back", "count", "count"),
+            ("Completed this wave", "count", "count"),
             ("Share", "percent", "value"),
             ("95 % interval", "percent_range", "ci"),
             ("p of the question, adjusted", "p", "p"),
         ],
-        "People who completed the first wave and did not withdraw. Answers of fewer than five "
+        "People who completed the first wave and count in it. Answers of fewer than five "
         "people are one row. p: Fisher’s exact test, from three answers on a chi-squared test of "
         "drawn tables; adjusted over all tests of this chapter.",
         first="Answer",
@@ -156,13 +161,13 @@ def group_table(report: ReportJson) -> Table:
 def answers_table(report: ReportJson) -> Table:
     return table_of_entries(
         "wave_answers",
-        "Who came back, by their first answers",
+        "Who completed this wave, by their first answers",
         [(_ABOUT[e["about"]], e) for e in report["wave"]["attrition"]["by_answers"]],
         [
-            ("People", "count", "n_back", "Came back"),
-            ("Mean", "decimal", "back", "Came back"),
-            ("People", "count", "n_away", "Stayed away"),
-            ("Mean", "decimal", "away", "Stayed away"),
+            ("People", "count", "n_back", "Completed it"),
+            ("Mean", "decimal", "back", "Completed it"),
+            ("People", "count", "n_away", "Did not"),
+            ("Mean", "decimal", "away", "Did not"),
             ("Estimate", "decimal", "difference.value", "Difference"),
             ("95 % interval", "range", "difference.ci", "Difference"),
             ("p, adjusted", "p", "p_adjusted", "Difference"),
@@ -207,14 +212,15 @@ class WaveSection(Section):
     name = "wave"
     title = "Waves"
     inside = "Who came back, and how answers of the same people changed"
+    has_claims = True
     keys = """
 wave | object | The people of the first wave in this later one.
 wave.number | count | Number of this wave.
 wave.items | text | Whether it has the same, some or other items.
-wave.people | count | People who completed the first wave and did not withdraw.
+wave.people | count | People who completed the first wave and count in it.
 wave.invited | count | Those of them who were invited.
 wave.came | count | Those of them who came.
-wave.completed | count | Those of them who completed this wave too.
+wave.completed | count | Those of them who completed this wave too, counted in it or not.
 wave.returned | object | Share of the people who completed this wave too.
 wave.attrition | object | Who came back.
 attrition.by_group | list | By each question about themselves.
@@ -250,6 +256,9 @@ of_people.correct | object | Of the share of right answers.
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return wave(study)
 
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
+        return {KIND: [test["p_adjusted"] for test in _tests(report)]} if "wave" in report else {}
+
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "wave" in report:
             if report["wave"]["attrition"]["by_group"]:
@@ -260,30 +269,40 @@ of_people.correct | object | Of the share of right answers.
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "wave" not in report:
             return
-        entry = report["wave"]
-        words = (
-            f"{entry['completed']:,} of {entry['people']:,} people who completed the first wave "
-            f"completed wave {entry['number']}"
-        )
-        share = entry["returned"]["value"]
-        yield Sentence.of(
-            "finding", words + (f" ({percent(share)})." if share is not None else ".")
-        )
-        tests = [*entry["attrition"]["by_group"], *entry["attrition"]["by_answers"]]
-        low = [test for test in tests if (test["p_adjusted"] or 1) < 0.05]
+        yield Sentence("finding", _returned(report["wave"]))
+        tests = _tests(report)
+        level = level_of(report, KIND)
+        low = [test for test in tests if holds(test, level, "p_adjusted")]
+        names = [part.get("question") or _ABOUT[part["about"]].lower() for part in low]
         if low:
-            names = [part.get("question") or _ABOUT[part["about"]].lower() for part in low]
-            yield Sentence.of(
-                "finding",
-                f"Who came back differs by {', '.join(names)}, so changes may be those of a "
-                "selection.",
+            form = (
+                "Who completed this wave differs by {names}, so changes may be those of a "
+                "selection."
             )
+            yield Sentence("finding", say(form, names=bare(listed(names))))
         elif any(test["p_adjusted"] is not None for test in tests):
-            yield Sentence.of(
-                "finding",
-                "No difference was found between those who came back and those who did not; few "
-                "people cannot exclude one.",
-            )
+            whether = clause("those who completed this wave differ from those who did not")
+            yield Sentence("finding", say("{open}.", open=cannot_tell(whether)))
+
+
+def _tests(report: ReportJson) -> list[ReportJson]:
+    return [*report["wave"]["attrition"]["by_group"], *report["wave"]["attrition"]["by_answers"]]
+
+
+def _returned(entry: ReportJson) -> Text:
+    """How many people of the first wave completed this one."""
+    rule = "who completed the first wave and count in it"
+    people = Population("person", rule, entry["people"], path="wave.people")
+    share: Text | Words = NOTHING
+    if people.n >= TOO_SMALL:
+        value = Quantity("share", people, entry["returned"]["value"], "wave.returned.value")
+        share = clause(" ({x})", x=value)
+    return say(
+        "{n} of {n.full} completed wave {number}{share}.",
+        n=Quantity("count", people, entry["completed"], "wave.completed"),
+        number=Quantity("count", None, entry["number"], "wave.number"),
+        share=share,
+    )
 
 
 CHAPTER = WaveSection()

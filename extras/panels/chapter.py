@@ -1,6 +1,7 @@
 """Report chapter on differences between panels: accuracy and agreement, each with a test."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from extras.panels.reader import PanelsOfPeople
 
 KIND = "panels"  # of claims
 MEASURES = {"accuracy": "accuracy", "agreement": "agreement with others"}
+# Why nobody has a value.
+NO_VALUES = {"accuracy": "not_scored", "agreement": "no_pairs"}
 
 
 def panels(study: ReportedStudy) -> Json:
@@ -47,6 +50,9 @@ def panels(study: ReportedStudy) -> Json:
         )
         for name, measured in values.items()
     }
+    for name, measured in values.items():
+        if np.isnan(measured).all():
+            tests[name] = replace(tests[name], reason=NO_VALUES[name])
     adjusted = holm([test.p for test in tests.values()])
     of_answer = sent.panel[answers.rater]
     people = np.unique(answers.rater)
@@ -69,7 +75,7 @@ def _group(
     name: str, rows: "np.typing.NDArray[np.bool_]", people: int, values: Mapping[str, Scores]
 ) -> Json:
     entry: Json = {"name": name, "people": people, "answers": int(rows.sum())}
-    for measure, why in (("accuracy", "not_scored"), ("agreement", "no_pairs")):
+    for measure, why in NO_VALUES.items():
         known = values[measure][rows]
         known = known[~np.isnan(known)]
         put(entry, measure, number(known.mean()) if known.size else None, why)

@@ -73,7 +73,7 @@ def panels_differ(
     counted &= np.isin(panel, large)
     people = int(counted.sum())
     if large.size < 2:
-        return PanelTest(None, int(large.size), people, "too_few_annotators")
+        return PanelTest(None, int(large.size), people, "too_few_panels")
     values = scores[counted] - scores[counted].mean()
     if np.ptp(values) < 1e-12:
         return PanelTest(None, int(large.size), people, "no_variation")

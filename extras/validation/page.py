@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from analysis.errors import BadParameters
 from analysis.report.render import style_of
 from analysis.report.report_json import ReportJson
+from analysis.report.results import no_people
 from analysis.report.words import (
     decimal,
     decimal_range,
@@ -24,6 +25,7 @@ from analysis.report.words import (
 from extras.validation.linked_signal import signal_of
 
 NOT_MEASURED = "not measured"
+NO_JUDGE = "there is no judge"
 HASH = 12  # characters of a hash that are shown
 
 
@@ -158,11 +160,12 @@ def _people(report: ReportJson) -> Iterator[Line]:
     count = "1 person" if n == 1 else f"{n:,} people"
     if n and effective is not None:
         count += f", by their shares of the answers worth {effective:.1f}"
-    yield _line("People", count if n else None, "nobody answered")
+    yield _line("People", count if n else None, str(no_people(report)))
     yield _line(
         "Items",
-        f"{inputs['items']:,} of {inputs['personas']:,} personas and {inputs['questions']:,} "
-        f"questions, {inputs['annotations']:,} answers",
+        f"{inputs['items']:,} of {number_of(inputs['personas'], 'persona')} and "
+        f"{number_of(inputs['questions'], 'question')}, "
+        f"{number_of(inputs['annotations'], 'answer')}",
     )
     truth = inputs["truth"]
     known = inputs["items"] - truth["unknown"]
@@ -216,7 +219,14 @@ def _accuracy(report: ReportJson, judge: Any) -> Iterator[Line]:
     for words, side in sides:
         # In general: the interval allows for other people, personas and questions.
         general = None if side is None else {**side, "ci": _get(side, "clusters", "ci")}
-        yield _line(words, _with_ci(general, "accuracy"), "no answers, or no right answers")
+        share, unit = _with_ci(general, "accuracy"), "item"
+        among = report["inputs"]["items"]
+        if words == "One person":
+            unit, among = "answer", human["answers"]
+        # Refusals, ties and orders that disagree leave out items, often the hard ones.
+        if share and side["n"] < among:
+            share += f" of {number_of(side['n'], unit)} (of {among:,})"
+        yield _line(words, share, "no answers, or no right answers")
     ceiling = _with_ci(_get(report, "retest", "all", "ceiling"))
     again = _with_ci(_get(report, "retest", "all", "agreement"), "value")
     yield _line(
@@ -228,7 +238,7 @@ def _accuracy(report: ReportJson, judge: Any) -> Iterator[Line]:
     yield _line(
         "Judge asked again",
         f"{percent(twice)} the same" if twice is not None else None,
-        "each question was asked once",
+        "each question was asked once" if judge else NO_JUDGE,
     )
 
 
@@ -253,18 +263,19 @@ def _references(report: ReportJson) -> Iterator[Line]:
 
 def _probes(report: ReportJson, judge: Any) -> Iterator[Line]:
     position = _get(judge, "position")
-    share = _get(position, "share_a_scored")
+    # Where no right answer is known, of all answers.
+    side_a = _with_ci(position, "share_a_scored", "share_a_scored_ci")
     orders = _get(position, "both_orders")
     consistent = _get(orders, "consistency")
     yield _line(
         "Side A chosen",
-        _with_ci(position, "share_a_scored", "share_a_scored_ci") if share is not None else None,
-        "no side was stored",
+        side_a or _with_ci(position, "share_a"),
+        "no side was stored" if judge else NO_JUDGE,
     )
     yield _line(
         "Same response in both orders",
         f"{percent(consistent)} of {orders['n']:,} items" if consistent is not None else None,
-        "each item was asked in one order",
+        "each item was asked in one order" if judge else NO_JUDGE,
     )
     probes = [
         entry
@@ -333,14 +344,12 @@ def _datasheet(report: ReportJson, judge: Any) -> Iterator[Line]:
         "no judgment has ended",
     )
     summary = _get(judge, "certainty", "summary")
-    distinct = _get(summary, "distinct")
-    yield _line(
-        "Use of the certainty scale",
-        f"{distinct} values, mean {summary['mean']:.0f}, deviation {summary['sd']:.0f}"
-        if distinct and summary.get("sd") is not None
-        else None,
-        "no certainty was asked for",
-    )
+    stated = ""
+    if distinct := _get(summary, "distinct"):
+        stated = f"{number_of(distinct, 'value')}, mean {summary['mean']:.0f}"
+        if summary["sd"] is not None:
+            stated += f", deviation {summary['sd']:.0f}"
+    yield _line("Use of the certainty scale", stated, "no certainty was stated")
     usd = _get(judge, "cost", "usd")
     seconds = _get(sheet, "seconds")
     parts = [f"${1000 * usd / n:.2f} for 1,000 judgments"] if usd is not None and n else []
@@ -356,13 +365,15 @@ def _record(report: ReportJson, judge: Any, asked_on: Mapping[str, str]) -> Iter
     ]
     yield _line("Model and version", "; ".join(reported or record.get("snapshots", ())))
     prompt = record.get("prompt_hash")
+    is_imported = bool(_get(record, "parameters", "imported"))
     yield _line("Prompt", f"hash {prompt[:HASH]}, setting {judge['setting']}" if prompt else None)
     yield _line(
         "Asked",
         f"{record['orders']} order{'s' if record['orders'] == 'both' else ''}, "
         f"{number_of(record['samples'], 'sample')}, seed {record['seed']}"
-        if record
+        if record and not is_imported
         else None,
+        "the answers were imported" if is_imported else "",
     )
     yield _line("Days of the requests", asked_on.get(_get(judge, "run") or "", ""))
     state = report["registration"].get("plan")

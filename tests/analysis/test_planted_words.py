@@ -220,3 +220,15 @@ def test_the_question_is_that_of_the_items_and_not_of_the_study():
     assert "each asks the question of its task of two responses" in methods_paragraph(
         report_of(study)
     )
+
+
+def test_nothing_is_said_of_personas_where_people_answer_for_themselves():
+    report = report_of(planted(perspective="own"))
+    limits = {limit["limit"] for limit in report["limitations"]}
+    methods = methods_paragraph(report)
+
+    assert (report["inputs"]["personas"], report["inputs"]["truth"]["unknown"]) == (0, 100)
+    assert not limits & {"truth", "stereotypes"}
+    assert methods.startswith("The study has 100 items; each asks “Which response do you prefer?”")
+    assert "judged 100 items (setting" in methods
+    assert "known right answer" not in verdict_of(report).settling

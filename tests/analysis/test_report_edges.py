@@ -3,11 +3,14 @@
 import datetime
 
 import pytest
+from django.utils import timezone
 
 from analysis.report.build import all_tables
+from analysis.report.citation import methods_paragraph
 from analysis.report.render import render_html
 from analysis.report.report_json import to_json
 from analysis.report.table_files import to_tex
+from analysis.report.verdict.first_screen import verdict_of
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
@@ -47,7 +50,7 @@ def test_a_study_without_anything():
     assert report["human"]["majority"]["accuracy_reason"] == "empty_group"
     assert report["human"]["agreement"]["percent_reason"] == "no_pairs"
     assert report["judges"] == report["comparison"] == []
-    assert "There are no answers from annotators or judges yet" in page
+    assert "No person has answered, and no judge was run" in page
     assert "Items, one by one" not in page
 
 
@@ -151,6 +154,34 @@ def test_a_study_that_does_not_ask_for_certainty():
     assert report["judges"][0]["calibration"]["ece_reason"] == "empty_group"
     assert report["comparison"][0]["certainty"]["spearman_reason"] == "too_few_items"
     assert "Nobody was asked for a certainty" in page
+
+
+def test_people_whose_answers_are_all_excluded_have_answered():
+    study = made(answers=[("r1", 90)] * 3)
+    study.annotators.update(excluded_at=timezone.now(), exclusion_reason="bots")
+
+    report, page = whole(study)
+
+    words = methods_paragraph(report)
+    assert "No answer of people counts. The researchers excluded 12 answers by 3 people." in words
+    assert "No answer of people counts, and no judge was run" in verdict_of(report).answer.sentence
+    assert "No answer of people counts; " in page
+    assert "Nobody answered" not in page
+
+
+def test_one_person_is_one():
+    report, page = whole(made(answers=[("r1", 90)], reward=300))
+
+    assert "1 person finished and received 3.00 USD for about" in methods_paragraph(report)
+    assert " finished and was paid " in page
+
+
+def test_certainties_without_a_known_answer_were_stated_all_the_same():
+    report, page = whole(made(items=12, answers=[("r1", 60)], truth=""))
+
+    assert report["human"]["individual"]["certainty"]["summary"]["n"] == 12
+    assert "Nobody was asked for a certainty" not in page
+    assert 'id="table-certainty"' in page
 
 
 def test_people_who_were_offered_no_tie_where_all_truths_are_ties():

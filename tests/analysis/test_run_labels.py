@@ -53,8 +53,8 @@ def test_a_try_out_does_not_take_the_first_screen(study):
     assert [line.name for line in verdict.chart.lines] == ["whole"]
     missing = [str(one.text) for one in all_sentences(report, "missing")]
     assert (
-        "tried (whole persona) has answered 12 items (of 60), others up to 60, so the first "
-        "screen leaves it out." in missing
+        "tried (whole persona) has answered 12 items (of 60), others up to 60, so the answer of "
+        "the first screen leaves it out." in missing
     )
 
 

@@ -56,7 +56,7 @@ def difference_of(report):
         ("cannot_tell", "Not yet known", "was right on"),
         ("too_few", "Not yet known", "too few for a comparison"),
         ("no_truth", "Not yet known", "No item has a known right answer"),
-        ("no_answers", "Not yet known", "There are no answers from people or judges"),
+        ("no_answers", "Not yet known", "No person has answered, and no judge was run"),
         ("people_only", "Not yet known", "no judge has an answer"),
         ("judges_only", "Not yet known", "no comparison"),
     ],

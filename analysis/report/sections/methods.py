@@ -15,7 +15,7 @@ from analysis.report.quantities import (
     say,
     sentences,
 )
-from analysis.report.results import NOTHING, about, items
+from analysis.report.results import NOTHING, about, is_about_themselves, items
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import at, shown
 from analysis.report.tables import Table, TableColumn, compact
@@ -253,20 +253,17 @@ def _of_items(report: ReportJson) -> Text:
         have=Words("has" if inputs["truth"]["r1"] == 1 else "have"),
         **right,
     )
+    known = [] if is_about_themselves(report) else [truth]
     if not is_asked:
-        return sentences(asked, truth)
+        return sentences(asked, *known)
     wanted = {
-        key: Quantity("count", None, study[key], f"study.{key}")
-        for key in ("annotations_per_item", "items_per_annotator")
+        kind: Population(kind, n=study[key], path=f"study.{key}")
+        for kind, key in (("answer", "annotations_per_item"), ("item", "items_per_annotator"))
     }
-    target = say(
-        "Target: {annotations_per_item} answers per item and {items_per_annotator} items per "
-        "person.",
-        **wanted,
-    )
+    target = say("Target: {answer} per item and {item} per person.", **wanted)
     tie = say("A tie was offered." if study["allow_tie"] else "No tie was offered.")
     certainty = [say("People stated their certainty from 1 to 100.")]
-    return sentences(asked, truth, target, tie, *(certainty if study["ask_certainty"] else []))
+    return sentences(asked, *known, target, tie, *(certainty if study["ask_certainty"] else []))
 
 
 def _checks(report: ReportJson) -> Iterator[tuple[str, Text]]:

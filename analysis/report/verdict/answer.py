@@ -22,6 +22,7 @@ from analysis.report.quantities import (
     clause,
     joined,
     say,
+    sentences,
     unbroken,
 )
 from analysis.report.report_json import ReportJson
@@ -32,6 +33,7 @@ from analysis.report.results import (
     decided_by_judge,
     decided_by_people,
     items,
+    no_people,
     no_truth,
     not_settled,
     not_shown,
@@ -435,11 +437,11 @@ def effective_people(result: ReportJson) -> Text | None:
 def _not_compared(report: ReportJson, state: str) -> Text:
     people = report["human"]
     if state == "no_answers":
-        return say("There are no answers from people or judges yet.")
+        return say("{none}, and no judge was run.", none=no_people(report))
     if state == "no_truth":
         if people["answers"]:
             return no_truth(report)
-        return say("{why} No person has answered.", why=no_truth(report))
+        return sentences(no_truth(report), say("{none}.", none=no_people(report)))
     if state == "judges_only":
         if not people["answers"]:
             return say("No person’s answer counts, so there is no comparison.")

@@ -33,6 +33,7 @@ from analysis.report.results import (
     clusters_of,
     decided_by_both,
     decided_by_judge,
+    is_about_themselves,
     is_lopsided,
     items,
     scope_of,
@@ -639,6 +640,9 @@ def sensitivity_of(report: ReportJson) -> str:
 
 def _without_truth(report: ReportJson) -> Text:
     replaced = replacement_of(report)
+    is_own = is_about_themselves(report)
+    if replaced is None and is_own:
+        return say("At least two people for each item, and a judge.")
     if replaced is None:
         return say("Items with a known right answer: what the person themselves said.")
     match replaced.why:
@@ -650,6 +654,8 @@ def _without_truth(report: ReportJson) -> Text:
             return few_kinds(report, replaced.found)
         case "order":
             return say("More items, or a judge that follows what people see in them.")
+    if replaced.state != "cannot_tell" and is_own:
+        return say("No more data are needed on agreement.")
     if replaced.state != "cannot_tell":
         return say(
             "No more data are needed on agreement. To see whether people and judge are right, ask "
@@ -658,13 +664,14 @@ def _without_truth(report: ReportJson) -> Text:
     factor = replaced.times_more()
     if factor > MOST:
         return say(
-            "More than {most} times as many items and people, or items with a known right answer.",
+            "More than {most} times as many items and people{known}.",
             most=_planned(MOST),
+            known=Words("" if is_own else ", or items with a known right answer"),
         )
     return say(
-        "About {more}, if the agreement seen here is the true one; or items with a known right "
-        "answer.",
+        "About {more}, if the agreement seen here is the true one{known}.",
         more=_more(report, factor),
+        known=Words("" if is_own else "; or items with a known right answer"),
     )
 
 

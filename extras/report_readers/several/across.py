@@ -143,10 +143,9 @@ def common_table(runs: Sequence[CommonRun]) -> Table:
         rows,
         "Difference: how often the judge, which saw the whole persona, is right minus how often "
         "the majority of people is, on common items, as in each report. Mean: unweighted; no "
-        "answers are added up, because the questions differ. Its interval is about these data sets "
-        "and others like their people, personas and questions, and takes the data sets as "
-        "independent: nobody takes part in two. “The data sets differ”: Welch’s test, adjusted by "
-        "Holm over the judges, as the test of the mean.",
+        "answers are added up. Its interval is about these data sets and others like their people, "
+        "personas and questions. It holds if the data sets share no people and no items. “The data "
+        "sets differ”: Welch’s test, adjusted by Holm over the judges, as the test of the mean.",
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from analysis.report.report_json import ReportJson
-from analysis.report.words import asked_name, listed, reason
+from analysis.report.words import asked_name, listed, points, reason
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import t_quantile
 
@@ -100,11 +100,11 @@ class CommonRun:
             side = "more" if combined.mean.value > 0 else "less"
             words = f"it is right {side} often than the majority of people, by {size}"
         where = f"Averaged over {listed(self.tested)}"
-        apart = (
-            "Its difference from people is not the same on all of them"
-            if self.p_apart_holm <= LEVEL
-            else "Nothing shows that its difference from people depends on the data set"
-        )
+        apart = "Nothing shows that its difference from people depends on the data set"
+        if self.p_apart_holm <= LEVEL:
+            values = {name: self.parts[name]["difference_general"]["value"] for name in self.tested}
+            each = listed([f"{points(value)} points on {name}" for name, value in values.items()])
+            apart = f"Its difference from people is not the same on all of them: {each}"
         return f"{self.name}. {where}, {words} (95 % interval {low} to {high}). {apart}."
 
 

@@ -12,6 +12,7 @@ from analysis.report.render import render_html
 from annotation.models import Annotator
 from annotation.services import withdraw
 from extras.own_answers.answers_twice import retests_of
+from extras.own_answers.chapter import CHAPTER
 from extras.own_answers.linked_studies import LinkRule, link_study
 from extras.own_answers.models import RetestAnswer, RetestVisit
 from studies.models import Item
@@ -104,6 +105,23 @@ def test_the_first_study_shows_how_often_its_people_repeat_their_answers(first, 
     assert high - low < 0.12
     assert found["high"]["agreement"]["n"] + found["low"]["agreement"]["n"] == 480
     assert "share_of_people" not in found
+    words = [str(sentence.text) for sentence in CHAPTER.sentences({"retest": found})]
+    assert words[0].startswith(
+        f"40 people answered again, and chose the same in {same / 480:.1%}"[:-1]
+    )
+    assert " of 480 answers (95 % CI " in words[0]
+    assert words[1].startswith("If slips are independent and as likely either way, nobody can")
+
+
+def test_one_answer_given_twice_is_no_best_accuracy(db):
+    study = make_own_study(items=1, show_history=0)
+    ask_again(make_person(study, ["r1"]), ["r1"])
+
+    words = [str(one.text) for one in CHAPTER.sentences(computed(study, "retest"))]
+
+    assert words == [
+        "1 person answered again, and chose the same in 1 of 1 answer (no interval: too few items)."
+    ]
 
 
 @pytest.mark.nightly

@@ -18,11 +18,13 @@ from annotation.errors import EntryRefused
 from annotation.models import Annotator, Invitation
 from extras.own_answers.models import LaterWave, WavePerson
 from extras.own_answers.wave_answers import WaveAnswers
+from extras.own_answers.wave_chapter import CHAPTER
 from extras.own_answers.wave_statistics import mean_change, return_difference, return_table
 from extras.own_answers.waves import invite_people, next_wave
 from studies.errors import StudyError
 from studies.models import Item, Study
 from studies.services.whole_studies import delete_study
+from tests.analysis.partial import report_of
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
 
@@ -141,6 +143,23 @@ def test_the_report_shows_who_came_back_and_what_changed(second):
     back = [50 + n for n in (0, 1, 2, 3, 5, 7, 9, 11)]
     assert change["certainty"]["value"] == pytest.approx(80 - np.mean(back))
     assert "of_people" not in change
+
+
+def test_who_is_excluded_from_the_later_wave_has_completed_it_without_answers(first, second):
+    come_back(second, (0, 1, 2, 4, 5, 7, 8, 10, 11))
+    gone = Annotator.objects.filter(study=second).order_by("pk").first()
+    services.exclude(annotator_id=gone.pk, reason="Too fast.", reopen_seats=False)
+
+    report = report_of(second)
+
+    assert (report["wave"]["completed"], report["wave"]["change"]["people"]) == (9, 8)
+    words = [str(sentence.text) for sentence in CHAPTER.sentences(report)]
+    assert words[0] == (
+        "9 of 12 people who completed the first wave and count in it completed wave 2 (75.0 %)."
+    )
+    assert words[1].startswith("We cannot tell whether those who completed this wave differ")
+    kinds = {kind["kind"]: kind["tested"] for kind in report["claims_tested"]["kinds"]}
+    assert kinds["who completed a later wave"] == 3
 
 
 def test_the_same_people_are_one_person_when_pooled(first, second):

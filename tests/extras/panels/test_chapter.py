@@ -6,6 +6,7 @@ from analysis.data.dataset import load_dataset
 from extras.panels.chapter import CHAPTER
 from extras.panels.models import Panel, PanelPerson
 from extras.panels.reader import PanelsOfPeople
+from studies.models import Item
 from tests.analysis.builders import answer, make_rater
 from tests.analysis.partial import report_of
 from tests.extras.panels.builders import make_panel
@@ -76,6 +77,24 @@ def test_panels_that_do_not_differ_are_not_said_to(study):
     tests = report_of(study)["panels"]["tests"]
 
     assert [test["p_reason"] for test in tests] == ["no_variation", "no_variation"]
+
+
+def test_one_panel_and_answers_without_a_value_are_no_lack_of_people(study):
+    answered(study, right_share_of_second=0.5)
+    PanelPerson.objects.bulk_create(
+        PanelPerson(annotator=person, panel=panel)
+        for panel in [make_panel(study, "mturk")]
+        for person in study.annotators.all()
+    )
+
+    words = [str(sentence.text) for sentence in CHAPTER.sentences(report_of(study))]
+    assert words[1] == (
+        "We cannot tell whether panels differ in accuracy: fewer than two panels have enough "
+        "people."
+    )
+    Item.objects.filter(study=study).update(first_person="")
+    words = [str(sentence.text) for sentence in CHAPTER.sentences(report_of(study))]
+    assert "in accuracy: no answer, or no known right answer." in words[1]
 
 
 def test_without_people_of_panels_there_is_no_chapter(study):

@@ -87,7 +87,7 @@ def test_agreement_counts_the_others_only():
 
 @pytest.mark.parametrize(
     ("sizes", "panels", "reason"),
-    [((5, 4), 1, "too_few_annotators"), ((9, 0), 1, "too_few_annotators"), ((5, 5, 1), 2, None)],
+    [((5, 4), 1, "too_few_panels"), ((9, 0), 1, "too_few_panels"), ((5, 5, 1), 2, None)],
 )
 def test_small_panels_are_left_out(sizes, panels, reason):
     panel = np.repeat(np.arange(len(sizes)), sizes)

@@ -9,6 +9,7 @@ from analysis.data.arrays import DesignData
 from analysis.data.dataset import load_dataset
 from analysis.errors import BadParameters
 from analysis.report.build import build_report
+from analysis.report.citation import methods_paragraph
 from extras.report_readers.several.pooling import pool
 from studies.models import Item
 from tests.analysis.builders import random_study
@@ -65,6 +66,10 @@ def test_a_person_in_several_waves_is_one_person_with_one_answer_to_an_item():
     people = {"in_several": 3, "unknown": 0, "repeated_answers": 36}
     assert found["study"]["source"]["pooled_people"] == people
     assert sorted(row["rater"].count(" + ") for row in human["raters"]) == [0, 1, 1, 1]
+    words = methods_paragraph(found)
+    assert words.startswith("pilot and main, pooled, have 12 items")
+    assert "4 people gave 48 answers" in words
+    assert "7 participations were finished, for 4.50 USD each and about" in words
     limits = {entry["limit"]: entry["text"] for entry in found["limitations"]}
     assert "36 answers to an item that the same person had answered" in limits["pooled"]
 

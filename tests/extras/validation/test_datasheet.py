@@ -18,7 +18,7 @@ from extras.validation.page import NOT_MEASURED, VALIDATION, blocks_of
 from judging.bias.probe_choices import probe_choice
 from judging.models import Campaign, JudgeRun
 from judging.prompts.asking import Asking
-from studies.models import Study
+from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
@@ -203,6 +203,25 @@ def test_an_empty_study_has_a_page_on_which_nothing_was_measured():
 
 
 @pytest.mark.nightly
+def test_the_page_says_of_how_many_items_a_judge_is_right_and_that_sides_were_stored():
+    study = study_of()
+    run, rater = make_run(study=study), make_rater(study=study)
+    for n, item in enumerate(Item.objects.filter(study=study)):
+        answer(rater, item, "r1")
+        judge_item(run, item, *(("r1", 70) if n else ()), state="done" if n else "refused")
+
+    lines = lines_of(build_report(load_dataset(study.slug), seed=1, bootstrap=20))
+    assert lines["Judge"].endswith(" of 5 items (of 6)")
+    assert lines["Items"] == "6 of 6 personas and 6 questions, 6 answers"
+    Item.objects.update(first_person="")
+    lines = lines_of(build_report(load_dataset(study.slug), seed=1, bootstrap=20))
+    assert lines["Side A chosen"] == "100.0 %"  # nothing is right, but sides are known
+
+
+def lines_of(report):
+    return {line.what: line.figures for block in blocks_of(report, 0, {}) for line in block.lines}
+
+
 def test_the_command_report_writes_the_page_of_the_judge_of_the_headline(tmp_path):
     study = make_study(slug="small")
     run = make_run(study=study)

@@ -23,6 +23,7 @@ from analysis.report.results import (
     decided_by_people,
     is_lopsided,
     items,
+    no_people,
     no_truth,
     people_agree,
     scope_of,
@@ -55,7 +56,8 @@ def headline(report: ReportJson) -> Json:
     people, judges = report["human"], report["judges"]
     majority = people["majority"]
     if not people["answers"] and not judges:
-        return state_with("no_answers", "There are no answers from annotators or judges yet.")
+        nothing = say("{none}, and no judge was run.", none=no_people(report))
+        return state_with("no_answers", nothing)
     if majority["accuracy"] is None and all(judge["accuracy"] is None for judge in judges):
         return state_with("no_truth", *_without_truth(report))
     index = best_run(judges)
@@ -215,7 +217,7 @@ class _CertainSide:
 def _without_truth(report: ReportJson) -> Iterator[Text]:
     yield no_truth(report)
     if not report["human"]["answers"]:
-        yield say("No person has answered, so judges cannot be compared with people.")
+        yield say("{none}, so judges cannot be compared with people.", none=no_people(report))
     if report["human"]["agreement"]["percent"] is not None:
         yield say(
             "Two annotators of the same item agree in {x} of pairs, on {x.of} ({x.interval}).",

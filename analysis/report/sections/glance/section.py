@@ -13,7 +13,7 @@ from analysis.report.quantities import (
     joined,
     say,
 )
-from analysis.report.results import items, sampled
+from analysis.report.results import is_about_themselves, items, sampled
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
 from analysis.report.sections.glance.cautions import Cautions
@@ -54,7 +54,7 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
     )
     yield "language", fixed(languages)
     unknown = unknown_truth(report)
-    if unknown.n:
+    if unknown.n and not is_about_themselves(report):
         yield (
             "truth",
             say(
@@ -119,8 +119,8 @@ def _of_runs(report: ReportJson) -> Iterator[Text]:
     for (name, judge), n in zip(named_entries(report, "judges"), asked, strict=True):
         if not judge.get("competes", True):
             yield say(
-                "{name} has answered {items}, others up to {most}, so the first screen leaves it "
-                "out.",
+                "{name} has answered {items}, others up to {most}, so the answer of the first "
+                "screen leaves it out.",
                 name=Name(name),
                 items=items(report, "", n),
                 most=Quantity("count", None, max(asked)),

@@ -25,7 +25,7 @@ from analysis.report.quantities import (
     sentences,
 )
 from analysis.report.report_json import Json, number, pick, put
-from analysis.report.results import NOTHING, items
+from analysis.report.results import NOTHING, items, no_people
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.record.participation import Annotators, ItemsSection, Participation
 from analysis.report.study import ReportedStudy
@@ -493,7 +493,7 @@ def _took_part(report: ReportJson) -> Text:
     paid: Text | Words = NOTHING
     if n := pay["finished"]:
         finished = Population("person", n=n, path="human.pay.finished")
-        form = "; {finished.size} finished and were paid {rewards}"
+        form = "; {finished.size} finished and {finished.was} paid {rewards}"
         if report["study"]["source"].get("pooled_from"):
             form = "; {finished.size} participations were finished and paid {rewards}"
         totals = [(pay["rewards"], pay.get("currency"))]
@@ -509,6 +509,8 @@ def _took_part(report: ReportJson) -> Text:
             rewards=joined([_amount(*total) for total in totals]),
             per_answer=per_answer,
         )
+    if not human["answers"]:
+        return say("{none}{paid}.", none=no_people(report), paid=paid)
     return say(
         "{people} gave the {answers} of this report{paid}.",
         people=Population("person", n=human["annotators"], path="human.annotators"),
