@@ -80,9 +80,12 @@ def test_brotli_is_unpacked_where_its_package_is_installed(monkeypatch):
 @pytest.mark.parametrize("encoding", ["br", "zstd"])
 def test_a_package_unpacks_no_more_than_an_answer_may_have(monkeypatch, encoding):
     taken = []
-    unpacker = types.SimpleNamespace(
-        process=lambda content: taken.append(content) or bytes(400), read=bytes
-    )
+
+    def process(content):
+        taken.append(content)
+        return bytes(400)
+
+    unpacker = types.SimpleNamespace(process=process, read=bytes)
     package = types.SimpleNamespace(Decompressor=lambda: unpacker)
     if encoding == "zstd":
         package.ZstdDecompressor = lambda: types.SimpleNamespace(
