@@ -220,6 +220,7 @@ def reports(draw):
         "registration": {"plan": None, "late_changes": []},
         "human": {
             "answers": answers,
+            "not_counted": {"surplus": draw(st.integers(0, 1))},
             "annotators": draw(st.integers(1, 40)),
             "majority": people,
             "individual": single,
@@ -476,7 +477,7 @@ def test_every_sentence_about_the_record_what_is_missing_and_the_methods_is_soun
             list(part(report))
 
     for text in texts:
-        is_sound(text, (*NAMES, "x 2.1"))
+        is_sound(text, (*NAMES, "x 2.1", "one and two 2"))
     assert any(str(text).startswith("Resamples: 2,000, seed 20240701;") for text in texts)
 
 

@@ -323,9 +323,9 @@ def _identical(report: ReportJson) -> Text | None:
 
 def _perfect(report: ReportJson) -> Text | None:
     """A judge that may have seen the known answers, unless the answer says so."""
-    said = SEEN in answer_of(report).sentence
+    is_in_answer = SEEN in answer_of(report).sentence
     for index in range(len(report["judges"])):
-        if not (said and index == _judge_of_answer(report)) and (
+        if not (is_in_answer and index == _judge_of_answer(report)) and (
             text := saw_answers(report, index)
         ):
             return say("{text}.", text=text)

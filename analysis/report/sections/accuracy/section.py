@@ -218,6 +218,7 @@ def comparison(report: ReportJson) -> Table:
 
 
 def difference_intervals(report: ReportJson) -> Table:
+    kinds = sampled(report)
     return table_of_entries(
         "difference_intervals",
         "The same differences by other intervals and tests",
@@ -234,7 +235,7 @@ def difference_intervals(report: ReportJson) -> Table:
             ("McNemar p", "p", "mcnemar.p", HERE),
             ("Holm p", "p", "mcnemar.p_holm", HERE),
         ],
-        f"In general: {sampled(report)} count as drawn from others like them. "
+        f"In general: {kinds} count as drawn from others like them. "
         "This needs at least 8 people, and 4 times as many people as answers per item. "
         + as_best(
             report,

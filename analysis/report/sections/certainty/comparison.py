@@ -160,13 +160,14 @@ def high_sets(report: ReportJson) -> Table:
         TableColumn("Holm p", "p"),
         TableColumn("Detectable", "points"),
     )
+    kinds = sampled(report)
     return Table(
         "high_sets",
         "Accuracy where each side is certain",
         columns,
         rows,
         "Each side's own high items differ but overlap; in the first four rows both are scored "
-        f"on the same ones. The difference in the last row is about {sampled(report)} like these"
+        f"on the same ones. The difference in the last row is about {kinds} like these"
         + as_best(
             report,
             ", and its lower end for choosing the best of several runs; Holm: over the competing "
