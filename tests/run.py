@@ -172,7 +172,7 @@ def passes(browser: dict[str, str], servers: dict[str, str]) -> list[Pass]:
             end_to_end("test_demo.py"),
             apart,
         ),
-        *in_parts("Chromium", "browser and not e2e", pages, AT_ONCE + 1, browser),
+        *in_parts("Chromium", "browser and not e2e", pages, AT_ONCE, browser),
         Pass(
             "PostgreSQL and Redis, what differs there",
             f"not sqlite and {small}",
