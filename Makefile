@@ -18,9 +18,10 @@ help:  ## list the targets
 	$(BIN)/pip install --quiet -r requirements.txt
 	@touch $@
 
-.venv/.dev: requirements-dev.txt .venv/.runtime
-	$(BIN)/pip install --quiet -r requirements-dev.txt
-	@touch $@
+# One call for both lists. Python compiles what it imports, which is a third of the modules.
+.venv/.dev: requirements-dev.txt requirements.txt | .venv/bin/python
+	$(BIN)/pip install --quiet --no-compile -r requirements-dev.txt
+	@touch .venv/.runtime $@
 
 setup: .venv/.runtime  ## virtualenv, packages, migrated database
 	$(BIN)/python -m config.migrate

@@ -1,7 +1,8 @@
 """Every test on real servers: `python -m tests.run [pytest arguments]`.
 
 Every test runs on SQLite, which takes half of the time. On PostgreSQL with Redis, as production has
-them, run whatever a database can change, and a fixed tenth of the others; with --all, all of them.
+them, run whatever a database can change, and a fixed tenth of the others that use a database; with
+--all, all of them.
 The product's processes are started once on each pair of servers: SQLite with a broker in a folder,
 as `make run` has it, and PostgreSQL with Redis.
 
@@ -171,7 +172,7 @@ def passes(browser: dict[str, str], servers: dict[str, str]) -> list[Pass]:
             end_to_end("test_demo.py"),
             apart,
         ),
-        *in_parts("Chromium", "browser and not e2e", pages, AT_ONCE + 1, browser),
+        *in_parts("Chromium", "browser and not e2e", pages, AT_ONCE, browser),
         Pass(
             "PostgreSQL and Redis, what differs there",
             f"not sqlite and {small}",

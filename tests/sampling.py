@@ -6,7 +6,7 @@ one file, because parts of `make test` do not know of each other:
 `@pytest.mark.sampled(keep=1, group="programs")`. A hash of their names chooses them, so that a new
 case moves few others. A test marked `nightly` does not run by default.
 
-`--one-in 5` keeps a fixed fifth of all tests, and those marked `postgres`.
+`--one-in 5` keeps a fixed fifth of the tests that use a database, and those marked `postgres`.
 
 `pytest --all` and `make test-all` run every case. Tests of generated inputs try 25 by default and
 100 with `--all`, and tests that name a number take `examples(few, every=many)` of them; tests that
@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--one-in",
         type=int,
         metavar="N",
-        help="run a fixed choice of one test in N, and those marked postgres",
+        help="run a fixed choice of one test in N of a database, and those marked postgres",
     )
 
 
@@ -73,7 +73,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             {
                 item
                 for item in items
-                if not item.get_closest_marker("postgres") and int(_rank(item.nodeid), 16) % part
+                if not item.get_closest_marker("postgres")
+                and (not _uses_database(item) or int(_rank(item.nodeid), 16) % part)
             },
         )
     if config.getoption("--all"):
@@ -98,6 +99,13 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], left_out: set[pyt
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
+
+
+def _uses_database(item: pytest.Item) -> bool:
+    """Whether the database of the settings can change what a test does."""
+    fixtures = {"db", "transactional_db", "django_db_setup", "live_server"}
+    asked: list[str] = getattr(item, "fixturenames", [])
+    return item.get_closest_marker("django_db") is not None or not fixtures.isdisjoint(asked)
 
 
 def _name(case: object) -> str:

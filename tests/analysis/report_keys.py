@@ -1,9 +1,10 @@
 """Finds the description of each key of report.json, for the tests."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
-from config.documentation.reference import ENDINGS, Described
+from config.documentation.reference import ENDINGS, Described, described, parse
 
 
 class Keys:
@@ -31,6 +32,12 @@ class Keys:
         wild = self._by_last.get("*", [])
         fits = (entry for entry in (*named, *wild) if _fits(entry.parts, path))
         return max(fits, key=_how_exact, default=None)
+
+
+@cache
+def keys_with(declared: tuple[str, ...]) -> Keys:
+    """The core's keys and those that sections declare, read once for the same sections."""
+    return Keys([*described(), *(entry for text in declared for entry in parse(text))])
 
 
 def _how_exact(entry: Described) -> tuple[bool, int]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from weakref import WeakSet
 
 import pytest
@@ -41,6 +41,7 @@ FITS = "document.documentElement.scrollWidth <= document.documentElement.clientW
 ABOUT_COLORS = ("color-contrast", "link-in-text-block")
 # Windows whose dark colours axe has looked at.
 _seen_dark: WeakSet[BrowserContext] = WeakSet()
+_SHARED = pytest.StashKey[Browser]()
 # How long anything may take that has to come: a machine that is busy must not fail a test.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -155,12 +156,26 @@ def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=chromium(), headless=True, args=FLAGS)
 
 
-def running() -> Iterator[Browser]:
+def running(pytestconfig: pytest.Config) -> Iterator[Browser]:
     """One Chromium for the tests of this folder, and gone before those of another one.
 
     Playwright's synchronous interface keeps an event loop running in this thread, where code that
-    starts its own would fail. The database is not touched from inside that loop.
+    starts its own would fail. The database is not touched from inside that loop. Where only tests
+    of pages run, as in a pass of `make test`, they share one Chromium: a start takes a second.
     """
+    if not pytestconfig.getoption("markexpr").startswith("browser"):
+        with _chromium() as browser:
+            yield browser
+        return
+    if _SHARED not in pytestconfig.stash:
+        started = ExitStack()
+        pytestconfig.add_cleanup(started.close)
+        pytestconfig.stash[_SHARED] = started.enter_context(_chromium())
+    yield pytestconfig.stash[_SHARED]
+
+
+@contextmanager
+def _chromium() -> Iterator[Browser]:
     with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
         environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = launch(playwright)

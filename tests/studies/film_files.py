@@ -31,6 +31,8 @@ def film(
     with av.open(out, "w", format=kind) as container:
         container.metadata.update(notes or {})
         pictures = container.add_stream(codec or ("libx264" if kind == "mp4" else "libvpx"), rate)
+        if kind != "mp4" and not codec:
+            pictures.options = {"deadline": "realtime", "cpu-used": "8"}  # a tenth of the work
         pictures.width, pictures.height = size
         pictures.pix_fmt = pixels
         codec_of_sound = "aac" if kind == "mp4" else "libopus"

@@ -19,8 +19,17 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LOADED = "[...document.querySelectorAll('video')].every((film) => film.duration > 1.8)"
 
 
+@pytest.fixture(scope="module")
+def films() -> dict[str, bytes]:
+    return {
+        "a.webm": film("webm", size=(640, 360), sound=True),
+        "b.webm": film("webm", size=(360, 640), color=250, sound=True),
+        "a.vtt": CAPTIONS.encode(),
+    }
+
+
 @pytest.fixture
-def shown(settings, tmp_path, monkeypatch):
+def shown(settings, tmp_path, monkeypatch, films):
     settings.VAR_DIR = tmp_path / "var"
     settings.VAR_DIR.mkdir()
     # A film comes in several parts, as a long one does.
@@ -34,13 +43,8 @@ def shown(settings, tmp_path, monkeypatch):
         {"key": key, "text": "", "media": [one]}
         for key, one in zip(("r1", "r2"), media, strict=True)
     ]
-    files = {
-        "a.webm": film("webm", size=(640, 360), sound=True),
-        "b.webm": film("webm", size=(360, 640), color=250, sound=True),
-        "a.vtt": CAPTIONS.encode(),
-    }
     item = raw_item(1, responses=responses, shuffle_sides=False)
-    import_zip(study.slug, zipped(tmp_path / "i.zip", [item], files))
+    import_zip(study.slug, zipped(tmp_path / "i.zip", [item], films))
     Study.objects.filter(pk=study.pk).update(state=Study.State.OPEN)
     return study
 
