@@ -49,8 +49,13 @@ class ProlificClient(Transport):
     def projects(self, workspace: str, **wanted: Any) -> dict[str, str]:
         """A workspace's projects in the platform's order, title by id; with these values."""
         rows = list(self._slices(f"workspaces/{workspace}/projects/", {}))
-        matching = [row for row in rows if wanted.items() <= row.items()]
-        return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in matching})
+        return shaped(
+            lambda: {
+                str(row["id"]): str(row.get("title") or "")
+                for row in rows
+                if wanted.items() <= row.items()
+            }
+        )
 
     def create_project(self, workspace: str, title: str, **fields: Any) -> str:
         """Create a project and return its id. Sent once: look for the title first."""

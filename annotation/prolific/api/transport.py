@@ -30,6 +30,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from annotation.errors import AnnotationError
 from studies.network import seconds_to_wait
+from studies.texts.normalisation import plain
 
 if TYPE_CHECKING:
     import requests
@@ -266,8 +267,8 @@ class Transport:
     @staticmethod
     def _decode(response: requests.Response) -> Any:
         try:
-            return response.json()
-        except ValueError:
+            return _storable(response.json())
+        except (ValueError, RecursionError):
             raise OutcomeUnknown(
                 "Prolific's answer cannot be read.", status=response.status_code
             ) from None
@@ -324,8 +325,8 @@ class Transport:
         status = response.status_code
         try:
             # Prolific might repeat the token.
-            detail = describe(response.json()).replace(self._token, self.token_fragment)
-        except ValueError:
+            detail = plain(describe(response.json())).replace(self._token, self.token_fragment)
+        except (ValueError, RecursionError):
             detail = ""
         answer = f" Prolific says: {detail}" if detail else ""
         if status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -360,13 +361,27 @@ class Transport:
         return ProlificRejected(message, status=status, detail=detail)
 
 
+def _storable(value: Any) -> Any:
+    """The value without characters that neither a database nor a page can hold."""
+    match value:
+        case str():
+            return plain(value)
+        case list():
+            return [_storable(part) for part in value]
+        case dict():
+            return {plain(name): _storable(part) for name, part in value.items()}
+    return value
+
+
 def _rows(body: Any) -> tuple[list[dict[str, Any]], bool]:
     """The rows of an answer, and whether it names a next page."""
 
     def read() -> tuple[list[dict[str, Any]], bool]:
+        rows = body if isinstance(body, list) else list(body.get("results") or [])
+        if not all(isinstance(row, dict) for row in rows):
+            raise TypeError("a row is no object")
         if isinstance(body, list):
-            return body, False
-        rows = list(body.get("results") or [])
+            return rows, False
         return rows, bool(rows and ((body.get("_links") or {}).get("next") or {}).get("href"))
 
     return shaped(read)
@@ -376,7 +391,7 @@ def shaped(read: Callable[[], Shape]) -> Shape:
     """The result of `read` on an answer. If it fails, the answer counts as unreadable."""
     try:
         return read()
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise OutcomeUnknown("Prolific's answer is incomplete.") from None
 
 

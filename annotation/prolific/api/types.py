@@ -24,6 +24,9 @@ SCHEDULED = "SCHEDULED"
 SCREENED_OUT = "SCREENED OUT"
 TIMED_OUT = "TIMED-OUT"
 UNPUBLISHED = "UNPUBLISHED"
+# What the database can store.
+_LARGEST = 2**31 - 1
+_LONGEST_ID, _LONGEST_STATUS = 64, 40
 
 
 def minor(amount: Any) -> int:
@@ -32,12 +35,29 @@ def minor(amount: Any) -> int:
     >>> minor(1234.9999999), minor("12.5"), minor(None)
     (1235, 13, 0)
     """
-    return int(Decimal(str(amount or 0)).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+    whole = int(Decimal(str(amount or 0)).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+    if abs(whole) > _LARGEST:
+        raise ValueError(amount)
+    return whole
+
+
+def count(value: Any) -> int:
+    """A number of places or a price, which is not negative."""
+    if (whole := minor(value)) < 0:
+        raise ValueError(value)
+    return whole
+
+
+def identifier(value: Any) -> str:
+    """An id as a text; "" for none."""
+    if not isinstance(value, str | int | None) or len(text := str(value or "")) > _LONGEST_ID:
+        raise ValueError(value)
+    return text
 
 
 def status_name(value: Any) -> str:
     """One spelling of a status: Prolific also writes AWAITING_REVIEW and TIMED OUT."""
-    name = str(value or "").upper().replace("_", " ")
+    name = str(value or "").upper().replace("_", " ")[:_LONGEST_STATUS]
     return TIMED_OUT if name.replace("-", " ") == "TIMED OUT" else name
 
 
@@ -46,6 +66,8 @@ def moment(value: Any) -> dt.datetime | None:
     try:
         moment = dt.datetime.fromisoformat(value)
     except (TypeError, ValueError):
+        return None
+    if not 2000 <= moment.year <= 2999:  # others cannot be moved to another time zone
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
 
@@ -66,12 +88,12 @@ class RemoteStudy:
     @classmethod
     def of(cls, body: dict[str, Any]) -> "RemoteStudy":
         return cls(
-            id=str(body["id"]),
+            id=identifier(body["id"]),
             internal_name=str(body.get("internal_name") or ""),
             status=status_name(body.get("status")),
-            places=int(body.get("total_available_places") or 0),
-            places_taken=int(body.get("places_taken") or 0),
-            reward=minor(body.get("reward")),
+            places=count(body.get("total_available_places")),
+            places_taken=count(body.get("places_taken")),
+            reward=count(body.get("reward")),
             currency=str(
                 body.get("currency_code") or body.get("presentment_currency_code") or ""
             ).upper(),
@@ -99,11 +121,11 @@ class RemoteSubmission:
     def of(cls, body: dict[str, Any], *, study_id: str = "") -> "RemoteSubmission":
         """Read a submission; `study_id`, that of the list, is used if the body names none."""
         return cls(
-            id=str(body["id"]),
-            participant=str(body.get("participant_id") or body.get("participant") or ""),
+            id=identifier(body["id"]),
+            participant=identifier(body.get("participant_id") or body.get("participant")),
             status=status_name(body.get("status")),
-            study_id=str(body.get("study_id") or study_id),
-            parent_study_id=str(body.get("parent_study_id") or ""),
+            study_id=identifier(body.get("study_id") or study_id),
+            parent_study_id=identifier(body.get("parent_study_id")),
             started_at=moment(body.get("started_at")),
             completed_at=moment(body.get("completed_at")),
             code=str(body.get("entered_code") or body.get("study_code") or ""),
@@ -188,7 +210,7 @@ class StudyCost:
     @classmethod
     def of(cls, body: dict[str, Any] | None) -> "StudyCost":
         parts = {name: (body or {}).get(name) or {} for name in ("rewards", "fees", "tax")}
-        amounts = {name: minor(part.get("amount")) for name, part in parts.items()}
+        amounts = {name: count(part.get("amount")) for name, part in parts.items()}
         return cls(currency=str(parts["rewards"].get("currency") or "").upper(), **amounts)
 
     @property
@@ -208,12 +230,12 @@ class BonusSetup:
 
     @classmethod
     def of(cls, body: dict[str, Any]) -> "BonusSetup":
-        amount = minor(body.get("amount"))
-        total = minor(body["total_amount"]) if body.get("total_amount") else amount
+        amount = count(body.get("amount"))
+        total = count(body["total_amount"]) if body.get("total_amount") else amount
         fees, tax = (
-            None if body.get(name) is None else minor(body[name]) for name in ("fees", "vat")
+            None if body.get(name) is None else count(body[name]) for name in ("fees", "vat")
         )
-        return cls(str(body["id"]), amount, total, fees, tax)
+        return cls(identifier(body["id"]), amount, total, fees, tax)
 
 
 COUNTRY = "current-country-of-residence"

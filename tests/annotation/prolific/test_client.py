@@ -221,3 +221,54 @@ def test_a_page_past_the_end_ends_the_list(client_of, httpserver):
     ).respond_with_json({"detail": "Invalid page."}, status=404)
 
     assert [s.id for s in client_of(base_url=httpserver.url_for("/")).studies()] == ["1"]
+
+
+STUDY = {"id": "s1", "status": "ACTIVE", "total_available_places": 6, "reward": 450}
+SUBMISSION = {"id": "u1", "participant_id": "p1", "status": "ACTIVE", "bonus_payments": [450]}
+
+
+@pytest.mark.parametrize("amount", ["12,50", "x", "NaN", float("inf"), 1e300, 10**30, [450], True])
+def test_money_that_is_no_amount_makes_an_answer_unreadable(client_of, httpserver, amount):
+    httpserver.expect_request("/api/v1/studies/s1/").respond_with_json(STUDY | {"reward": amount})
+    httpserver.expect_request("/api/v1/submissions/u1/").respond_with_json(
+        SUBMISSION | {"bonus_payments": [amount]}
+    )
+    client = client_of(base_url=httpserver.url_for("/"))
+
+    for read in (lambda: client.study("s1"), lambda: client.submission("u1")):
+        with pytest.raises(OutcomeUnknown, match="incomplete"):
+            read()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"total_available_places": -1},
+        {"places_taken": 2**40},
+        {"reward": -450},
+        {"id": {"$oid": "s1"}},
+        {"id": "s" * 500},
+    ],
+)
+def test_a_study_that_cannot_be_stored_makes_an_answer_unreadable(client_of, httpserver, changed):
+    httpserver.expect_request("/api/v1/studies/s1/").respond_with_json(STUDY | changed)
+
+    with pytest.raises(OutcomeUnknown, match="incomplete"):
+        client_of(base_url=httpserver.url_for("/")).study("s1")
+
+
+def test_what_no_page_or_database_can_hold_is_left_out_of_answers(client_of, httpserver):
+    body = {"entered_code": "A\x00\ud800", "started_at": "9999-12-31T23:59:59-12:00"}
+    httpserver.expect_request("/api/v1/submissions/u1/").respond_with_json(SUBMISSION | body)
+
+    submission = client_of(base_url=httpserver.url_for("/")).submission("u1")
+
+    assert (submission.code, submission.started_at) == ("A\ufffd", None)
+    assert submission.payload["entered_code"] == "A\ufffd"
+
+
+def test_rows_that_are_no_objects_make_a_list_unreadable(client_of, httpserver):
+    httpserver.expect_request("/api/v1/workspaces/w1/projects/").respond_with_json([["id", "p1"]])
+
+    with pytest.raises(OutcomeUnknown, match="incomplete"):
+        client_of(base_url=httpserver.url_for("/")).projects("w1", title="x")
