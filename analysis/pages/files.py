@@ -76,7 +76,7 @@ def with_way_back(html: bytes, slug: str) -> bytes:
     """The page with a link to the reports of its study, which a downloaded file does not have."""
     address = reverse("analysis:list", args=[slug])
     link = f'<nav aria-label="Back"><p><a href="{address}">‹ Reports</a></p></nav>'
-    return html.replace(b'<div class="frame">', f'{link}\n<div class="frame">'.encode(), 1)
+    return html.replace(b'<div class="frame">', f'<div class="frame">\n{link}'.encode(), 1)
 
 
 def scripted_page(
