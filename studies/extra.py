@@ -92,8 +92,9 @@ class Extra:
     state changed. At `seats`: the seats of a study change. At `created`: a study was created from a
     preset."""
     steps: Entries = ()
-    """What participants meet: a step before the items. At `questions`: what is asked with every
-    item. At `notes`: a note on the last page. At `again`: items that are shown a second time."""
+    """What participants meet: a page after the items, before their comments. At `questions`: what
+    is asked with every item. At `notes`: a note on the last page. At `again`: items that are shown
+    a second time."""
     recruiting: Entries = ()
     """What recruiting offers, mostly on Prolific. At `actions`, `pages`: a command's action and a
     part of a page. At `trials`: a trial of a launch. At `settling`, `follow_ups`: where one

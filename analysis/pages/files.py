@@ -75,8 +75,8 @@ def open_own_page(request: HttpRequest, slug: str, public_id: str, name: str) ->
 def with_way_back(html: bytes, slug: str) -> bytes:
     """The page with a link to the reports of its study, which a downloaded file does not have."""
     address = reverse("analysis:list", args=[slug])
-    link = f'<p class="way-back"><a href="{address}">‹ Reports</a></p>'
-    return html.replace(b'<div class="frame">', f'{link}\n<div class="frame">'.encode(), 1)
+    link = f'<nav aria-label="Back"><p><a href="{address}">‹ Reports</a></p></nav>'
+    return html.replace(b'<div class="frame">', f'<div class="frame">\n{link}'.encode(), 1)
 
 
 def scripted_page(

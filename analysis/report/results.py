@@ -516,7 +516,7 @@ def late_changes(report: ReportJson) -> list[Text]:
         is_one = len(titles) == 1
         sentences.append(
             say(
-                "{extras} {verb} turned on on {day}, after {when}. What {they} was decided after "
+                "{extras} {verb} turned on after {when}, on {day}. What {they} was decided after "
                 "the data.",
                 extras=joined(titles),
                 verb=Words("was" if is_one else "were"),

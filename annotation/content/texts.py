@@ -295,8 +295,9 @@ def template_for(study: Study, name: str) -> str:
         "pay": _pay(study, words, language),
         "identity": words["anonymous" if study.entry == Study.Entry.LINK else "by_id"],
     }
-    if study.storage:
-        facts["storage"] = _sentence(study.storage, language)
+    for fact in ("storage", "ethics"):
+        if phrase := getattr(study, fact):
+            facts[fact] = _sentence(phrase, language)
     if name == "consent":
         facts["certainty"] = words["asks_certainty"] if study.ask_certainty else ""
         with translation.override(language):

@@ -63,8 +63,8 @@ class CertificateForm(forms.Form):
         choices=[("", "As the design has it"), *BY],
         required=False,
         help_text=(
-            "By the design, items count equally if all personas have equally many, otherwise "
-            "personas. Choose items to label all items, personas if every person matters equally."
+            "What counts equally. By the design: items if all personas have as many, otherwise "
+            "personas. Choose items to label all of them, personas if every person matters equally."
         ),
     )
     error = forms.FloatField(
@@ -86,7 +86,8 @@ class CertificateForm(forms.Form):
         initial=1,
         min_value=1,
         max_value=1000,
-        help_text="Number of judges, signals or error shares that you try.",
+        help_text="How many judges, signals and errors you try before you choose one. The "
+        "guarantee allows for it.",
     )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:

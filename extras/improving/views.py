@@ -60,8 +60,8 @@ class ImprovementForm(RunsForm):
     annotator = forms.ChoiceField(
         label="Whose answers",
         required=False,
-        help_text="Of one annotator, a judge learns examples and guidelines, and questions are "
-        "sealed instead of personas.",
+        help_text="Everybody’s: other personas are sealed. One annotator’s: the judge learns "
+        "examples and guidelines from some questions, and the others are sealed.",
     )
     kinds = forms.MultipleChoiceField(
         label="Learn",
@@ -87,13 +87,13 @@ class ImprovementForm(RunsForm):
         max_value=requests.MOST_TRIED,
     )
     items = forms.IntegerField(
-        label="Items to learn from on which each wording is judged",
+        label="Items on which each wording is tried before",
         initial=requests.USUAL_ITEMS,
         min_value=requests.FEWEST_ITEMS,
         max_value=requests.MOST_ITEMS,
     )
     share = forms.IntegerField(
-        label="Sealed personas in percent",
+        label="Sealed part, in percent",
         initial=requests.USUAL_SHARE,
         min_value=20,
         max_value=80,

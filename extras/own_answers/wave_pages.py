@@ -45,10 +45,10 @@ class WaveForm(forms.Form):
         initial="same",
     )
     keys = forms.CharField(
-        label="Ids of the items, for “some”",
+        label="Ids of the items",
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="One per line.",
+        help_text="Only for “Some of the items”, one per line.",
     )
 
 

@@ -19,7 +19,7 @@ _HINTS = {
     "name": "Part of the link. Give the same company the same name in every study, so that its "
     "people are recognised.",
     "title": "For example “MTurk”. People read it on the first and the last page.",
-    "person_parameter": "By it the panel’s link says who comes.",
+    "person_parameter": "The name before a person’s id in the panel’s link, for example workerId.",
     "complete": _PLACEHOLDERS,
     "failed": "People who failed attention checks have done the work. Without an address of their "
     "own they go back as complete, and you decide.",

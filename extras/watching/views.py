@@ -64,9 +64,9 @@ class WatchForm(forms.Form):
         help_text="0: only when somebody asks for one.",
     )
     used_in = forms.ChoiceField(
-        label="Items of use",
+        label="New items",
         required=False,
-        help_text="New items that are compared with those of the set.",
+        help_text="Compared with those of the set: are the items still of the same kind?",
     )
     sends_mail = forms.BooleanField(
         label="E-mail to owners and editors when something has moved", required=False

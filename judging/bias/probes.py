@@ -138,7 +138,9 @@ class OwnResponses(BiasProbe):
     """Changes nothing, but asks about the items that other runs leave out."""
 
     name = "own-responses"
-    description = "Nothing; asks the items with one response of the judge’s own, otherwise skipped"
+    description = (
+        "No change: asks about items with a response that the judge wrote, if there are any"
+    )
     has_target = False
     asks_own = True
 

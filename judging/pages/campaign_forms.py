@@ -96,13 +96,14 @@ def settings_for(study: Study) -> list[tuple[str, str]]:
 
 def features_for(study: Study, keys: set[str]) -> list[tuple[str, str]]:
     """The parts of a persona that a run can show, whose features have these keys."""
-    own = list(study.feature_sets.values_list("name", flat=True))
-    named = [
-        name for name, members in NAMED_SETS.items() if all(meant_by(key, keys) for key in members)
-    ]
+    sets = dict(study.feature_sets.values_list("name", "keys")) | {
+        name: members
+        for name, members in NAMED_SETS.items()
+        if all(meant_by(key, keys) for key in members)
+    }
     sweeps = SWEEPS if len(keys) >= 2 else ()
     words = [(name, _FEATURE_WORDS[name]) for name in ("all", "none", *sweeps)]
-    return words + [(name, f"Feature set “{name}”") for name in own + named]
+    return words + [(name, f"Feature set “{name}”: {', '.join(of)}") for name, of in sets.items()]
 
 
 def languages_for(study: Study) -> list[tuple[str, str]]:

@@ -113,14 +113,14 @@ def test_the_report_says_which_extras_were_turned_on_after_answers_or_a_report()
     (late,) = report["registration"]["late_extras"]
     assert (late["name"], late["after_report"]) == ("certificates", False)
     assert [str(text) for text in late_changes(report)] == [
-        f"“{late['title']}” was turned on on {late['on']}, after the first answer. "
+        f"“{late['title']}” was turned on after the first answer, on {late['on']}. "
         "What it adds was decided after the data."
     ]
     page = render_html(report, date=date(2026, 11, 30))
     assert page.count("turned on on") == page.count("No analysis plan was frozen") == 1
     report["registration"]["late_extras"] *= 2
     [both] = map(str, late_changes(report))
-    assert " were turned on on " in both
+    assert " were turned on after " in both
     assert both.endswith("What they add was decided after the data.")
 
 

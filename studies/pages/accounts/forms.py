@@ -167,6 +167,8 @@ class AccountForm(UserCreationForm):
         super().__init__(*args, **kwargs)
         self.fields["email"].required = True
         self.fields["email"].help_text = "To send you a link if you forget your password."
+        self.fields["password1"].help_text = "At least 8 characters: several unrelated words."
+        self.fields["password2"].help_text = ""
 
 
 class FirstAccountForm(AccountForm):

@@ -112,7 +112,7 @@ function offer(id, page) {
 }
 
 function settling(found) {
-  if (found.what_would_settle_it) return `What would settle it: ${found.what_would_settle_it}`;
+  if (found.what_would_settle_it) return `What to do next: ${found.what_would_settle_it}`;
   return found.labels_needed ? `Labels still needed: about ${found.labels_needed}` : "";
 }
 
