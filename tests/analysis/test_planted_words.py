@@ -8,6 +8,7 @@ from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.rater_tests import rater_tests
 from analysis.report.render import render_html
+from analysis.report.sections.methods import run_facts
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
 from annotation.models import Annotator
@@ -137,6 +138,11 @@ def test_nothing_is_said_of_what_a_file_of_answers_does_not_have():
     limits = " ".join(limit["text"] for limit in report["limitations"])
     assert "not stored in which language people and judges were asked" in limits
     assert "order of the responses: not stored" in methods_paragraph(report)
+    assert "Certainty is high from 80 on, a threshold from the settings." in (
+        methods_paragraph(report)
+    )
+    assert "cost" not in all_tables(report) or not all_tables(report)["cost"].rows
+    assert "Seed" not in {name for name, *_ in run_facts(report, 0)}
 
 
 def test_a_missing_interval_has_its_reason_in_the_table_of_claims():

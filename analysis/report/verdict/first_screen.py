@@ -47,8 +47,10 @@ from analysis.report.sentences import MAJORITY, order_words
 from analysis.report.study import competitors, one_label, tied_with
 from analysis.report.verdict.answer import (
     COPIED,
+    NO,
     POWER,
     SEEN,
+    YES,
     VerdictAnswer,
     answer_of,
     copied,
@@ -163,6 +165,8 @@ def _changing_with_order(report: ReportJson) -> list[ReportJson]:
 SHOWN_CAVEATS = 3
 # A judge that refused at least this share of its items is named.
 MANY_REFUSED = 0.2
+# Copies by so many of the people could decide a comparison.
+MANY_COPY = 0.1
 # If so many of the answered items have one answer, their majority is no majority.
 MANY_ALONE = 0.2
 # Two judges that give this many items the same answers, and no other, are named.
@@ -477,7 +481,7 @@ def _to_check(report: ReportJson) -> Text | None:
     if advice := _nothing_to_compare(report) if is_compared else None:
         return advice
     for kind, why in (("pasted", "copied their answers"), ("alike", "are one person or copied")):
-        if entries := cautions.get(kind):
+        if entries := [entry for entry in cautions.get(kind, ()) if _matters(entry, report)]:
             return say(
                 "Find out whether {people} {why}; if so, exclude the copies and build the report "
                 "again.",
@@ -487,6 +491,12 @@ def _to_check(report: ReportJson) -> Text | None:
     if "easy" in cautions and report["headline"]["state"] == "equivalent":
         return say("Ask about harder items: nobody errs on these often enough to differ.")
     return None
+
+
+def _matters(copies: ReportJson, report: ReportJson) -> bool:
+    """Whether copies by so many people could decide the comparison, or nothing else is to do."""
+    is_settled = answer_of(report).word in {YES, NO}
+    return is_settled or copies["people"] >= MANY_COPY * copies["among"]
 
 
 def _nothing_to_compare(report: ReportJson) -> Text | None:
