@@ -325,14 +325,11 @@ def _identical(report: ReportJson) -> Text | None:
 
 
 def _perfect(report: ReportJson) -> Text | None:
-    """A judge that may have seen the known answers, unless the answer says so."""
-    said = SEEN in answer_of(report).sentence
-    for index in range(len(report["judges"])):
-        if not (said and index == _judge_of_answer(report)) and (
-            text := saw_answers(report, index)
-        ):
-            return say("{text}.", text=text)
-    return None
+    """A judge that may have seen the known answers, unless the answer names it."""
+    answered = _judge_of_answer(report) if SEEN in answer_of(report).sentence else None
+    others = (n for n in range(len(report["judges"])) if n != answered)
+    text = next(filter(None, (saw_answers(report, n) for n in others)), None)
+    return say("{text}.", text=text) if text else None
 
 
 def _less_of_persona(report: ReportJson) -> Text | None:
