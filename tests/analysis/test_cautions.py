@@ -159,6 +159,26 @@ def test_what_to_do_next_follows_from_the_gravest_caution():
     assert easy.settling.startswith("Ask about harder items")
 
 
+def test_known_answers_that_are_the_majoritys_decide_no_comparison():
+    study = planted()
+    for item in study.all_items.all():
+        choices = [*item.assignments.values_list("annotation__choice", flat=True)]
+        item.first_person = max(set(choices), key=choices.count)
+        item.save(update_fields=["first_person"])
+
+    report, verdict = read(study)
+
+    [known] = report["cautions"]["known"]
+    assert (known["n"], known["items"]) == (150, 150)
+    assert verdict.answer.trust == "INCONCLUSIVE"
+    assert verdict.answer.sentence.startswith(
+        "The majority of people is right on all 150 items with a known answer, so the known "
+        "answers may be made from theirs, though j was right less often"
+    )
+    assert verdict.settling.startswith("Find out whether the known answers were made from these")
+    assert not [caveat for caveat in verdict.caveats if "known answers" in caveat]
+
+
 def test_people_who_give_all_answers_of_a_judge_are_counted_next_to_the_others():
     report, verdict = read(planted(pasters=2))
 

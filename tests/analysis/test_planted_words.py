@@ -1,6 +1,7 @@
 """What reports say of rare kinds of studies, in which a usual sentence would be false."""
 
 import datetime
+from random import Random
 
 import pytest
 
@@ -61,7 +62,10 @@ def found_rows(report):
 def test_more_data_are_not_advised_where_they_would_not_help():
     all_ties = planted(choice_of=lambda truth, is_right: "tie", allow_tie=True)
     exchanged = planted(judge=lambda place: place == 7, people=lambda place, seat: False)
-    one_persona = planted(persona_of=lambda place: max(0, place - 80))
+    one_persona = planted(
+        people=lambda place, seat: Random(3 * place + seat).random() < 0.75,
+        persona_of=lambda place: max(0, place - 80),
+    )
 
     advice = [verdict_of(report_of(study)).settling for study in (all_ties, exchanged, one_persona)]
 

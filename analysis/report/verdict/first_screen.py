@@ -47,6 +47,7 @@ from analysis.report.sentences import MAJORITY, order_words
 from analysis.report.study import competitors, one_label, tied_with
 from analysis.report.verdict.answer import (
     COPIED,
+    MADE,
     NO,
     POWER,
     SEEN,
@@ -58,6 +59,7 @@ from analysis.report.verdict.answer import (
     effective_people,
     headline_run,
     judge_name,
+    known_from_people,
     may_guess,
     no_better_than_guessing,
     replacement_of,
@@ -187,7 +189,10 @@ def _cautions(report: ReportJson) -> list[Text]:
 
 
 def _beyond_answer(report: ReportJson) -> ReportJson:
-    """The report without the caution that the answer itself states: its judge follows people."""
+    """The report without the caution that the answer itself states: somebody follows people."""
+    if MADE in answer_of(report).sentence:
+        cautions = {kind: one for kind, one in report["cautions"].items() if kind != "known"}
+        return {**report, "cautions": cautions}
     if COPIED not in answer_of(report).sentence:
         return report
     cautions, own = report["cautions"], f"judges.{_judge_of_answer(report)}"
@@ -467,6 +472,10 @@ def _to_check(report: ReportJson) -> Text | None:
             "Find out whether {name} was made from these people’s answers; if so, ask another "
             "judge.",
             name=Name(judge_name(report, index)),
+        )
+    if known_from_people(report):
+        return say(
+            "Find out whether the known answers were made from these people’s; if so, use others."
         )
     if _has_run(report) and saw_answers(report, headline_run(report)):
         return say(
