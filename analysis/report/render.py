@@ -76,6 +76,8 @@ DETAILS = (
     "agreement_matrix*",
     "differences_*",
     "errors_by_group",
+    # The features of personas, each of which has a table on the page, in one.
+    "personas",
     "raters",
     "band_definitions",
 )

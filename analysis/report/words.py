@@ -242,11 +242,17 @@ def threshold_standing(report: ReportJson) -> str:
     if any(change["setting"] == "threshold" for change in changes):
         return "changed after the first data"
     plan = report["registration"]["plan"]
-    return "registered" if plan and plan["before_data"] else "set before the data"
+    if plan and plan["before_data"]:
+        return "registered"
+    human = report["human"]
+    # Nobody knows when a file was first read; people who take part here are counted by state.
+    is_of_file = human.get("answers") and not human.get("people")
+    return "from the settings" if is_of_file else "set before the data"
 
 
 def chosen(report: ReportJson) -> str:
-    return f"set {report['parameters']['threshold_chosen']}".replace("set post hoc", "post hoc")
+    is_late = report["parameters"]["threshold_chosen"] == "post hoc"
+    return "post hoc" if is_late else threshold_standing(report)
 
 
 STEREOTYPES = (

@@ -147,12 +147,36 @@ def test_what_to_do_next_follows_from_the_gravest_caution():
         "build the report again."
     )
     assert labels_needed(pasted_report) is None
+    # One copy among many people does not decide a comparison that is open.
+    pasted_report["headline"]["state"] = "cannot_tell"
+    pasted_report["cautions"]["pasted"][0]["people"] = 1
+    assert "copied" not in verdict_of(pasted_report).settling
     assert usual.settling.startswith("Ask about items of which neither response is the usual")
     # Of people who hardly err, a judge without an error is no sign that it saw the answers.
     assert easy.answer.trust == "TRUSTED"
     assert [one["who"] for one in easy_report["cautions"]["easy"]] == ["people", "judges.0"]
     assert easy.caveats[0].startswith("Items this easy tell nobody apart: people are right in 98")
     assert easy.settling.startswith("Ask about harder items")
+
+
+def test_known_answers_that_are_the_majoritys_decide_no_comparison():
+    study = planted()
+    for item in study.all_items.all():
+        choices = [*item.assignments.values_list("annotation__choice", flat=True)]
+        item.first_person = max(set(choices), key=choices.count)
+        item.save(update_fields=["first_person"])
+
+    report, verdict = read(study)
+
+    [known] = report["cautions"]["known"]
+    assert (known["n"], known["items"]) == (150, 150)
+    assert verdict.answer.trust == "INCONCLUSIVE"
+    assert verdict.answer.sentence.startswith(
+        "The majority of people is right on all 150 items with a known answer, so the known "
+        "answers may be made from theirs, though j was right less often"
+    )
+    assert verdict.settling.startswith("Find out whether the known answers were made from these")
+    assert not [caveat for caveat in verdict.caveats if "known answers" in caveat]
 
 
 def test_people_who_give_all_answers_of_a_judge_are_counted_next_to_the_others():

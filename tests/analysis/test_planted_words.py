@@ -1,6 +1,7 @@
 """What reports say of rare kinds of studies, in which a usual sentence would be false."""
 
 import datetime
+from random import Random
 
 import pytest
 
@@ -8,6 +9,7 @@ from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.rater_tests import rater_tests
 from analysis.report.render import render_html
+from analysis.report.sections.methods import run_facts
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
 from annotation.models import Annotator
@@ -60,7 +62,10 @@ def found_rows(report):
 def test_more_data_are_not_advised_where_they_would_not_help():
     all_ties = planted(choice_of=lambda truth, is_right: "tie", allow_tie=True)
     exchanged = planted(judge=lambda place: place == 7, people=lambda place, seat: False)
-    one_persona = planted(persona_of=lambda place: max(0, place - 80))
+    one_persona = planted(
+        people=lambda place, seat: Random(3 * place + seat).random() < 0.75,
+        persona_of=lambda place: max(0, place - 80),
+    )
 
     advice = [verdict_of(report_of(study)).settling for study in (all_ties, exchanged, one_persona)]
 
@@ -137,6 +142,11 @@ def test_nothing_is_said_of_what_a_file_of_answers_does_not_have():
     limits = " ".join(limit["text"] for limit in report["limitations"])
     assert "not stored in which language people and judges were asked" in limits
     assert "order of the responses: not stored" in methods_paragraph(report)
+    assert "Certainty is high from 80 on, a threshold from the settings." in (
+        methods_paragraph(report)
+    )
+    assert "cost" not in all_tables(report) or not all_tables(report)["cost"].rows
+    assert "Seed" not in {name for name, *_ in run_facts(report, 0)}
 
 
 def test_a_missing_interval_has_its_reason_in_the_table_of_claims():

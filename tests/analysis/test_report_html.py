@@ -195,7 +195,7 @@ def test_every_figure_has_title_caption_words_and_numbers(ordinary, ordinary_tex
 def test_every_table_is_on_the_page_if_the_study_has_all_extras(ordinary, ordinary_text):
     missing = {name for name in all_tables(ordinary) if f'data-name="{name}"' not in ordinary_text}
 
-    assert missing == {"clusters", "raters", "band_definitions"}
+    assert missing == {"clusters", "raters", "band_definitions", "personas"}
 
 
 def test_small_cells_are_in_italics_tiny_ones_have_no_percentage_empty_ones_a_dash():

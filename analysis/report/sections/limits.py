@@ -271,11 +271,21 @@ def _flipped(
     for (who, values, item), rows in zip(raters, rows_of, strict=True):
         p = float(test.adjusted[rows].max())
         gap = gaps[who](_sharing(study, who, values, item)) if who in gaps else None
-        if gap is not None and gap.p is not None:
-            p = max(p, gap.p)
+        p = _larger(p, gap, len(raters))
         n = int((~np.isnan(values)).sum())
         out.append(RaterClaim(kind, who, n, float(test.t[rows[0]]), p, gap=gap))
     return out
+
+
+def _larger(p: float, gap: GeneralDifference | None, tests: int) -> float:
+    """The larger p of a resampling test and of its number.
+
+    Resampling is too liberal where a number has too few of an outcome for an interval, so the exact
+    test is adjusted for all tests of the kind by itself.
+    """
+    if gap is None or gap.p is None:
+        return p
+    return max(p, gap.p if gap.interval is not None else min(1.0, tests * gap.p))
 
 
 def _sharing(study: ReportedStudy, who: str, values: FloatArray, item: Ints) -> Sharing:
@@ -330,8 +340,7 @@ def _on_parts(study: ReportedStudy, kind: str, values: Sequence[str]) -> list[Ra
         for code, name in enumerate(names[: 1 if len(names) == 2 else None]):
             t, p = float(tests.t[place, code]), float(tests.adjusted[place, code])
             gap = None if np.isnan(p) else group_contrast(wrong, codes == code, sharing)
-            if gap is not None and gap.p is not None:
-                p = max(p, gap.p)
+            p = _larger(p, gap, tests.t.size)
             n = int(sums[1, place] @ inside[code])
             claims.append(RaterClaim(kind, who, n, t, p, about=name, gap=gap))
     return claims

@@ -42,10 +42,11 @@ def run_facts(report: ReportJson, index: int) -> Iterator[tuple[str, str, str]]:
     yield "Backend", record["backend"], ""
     yield "Model as reported", ", ".join(record["snapshots"]) or "not reported", ""
     yield "Setting, features", f"{judge['setting']}, {judge['features']}", ""
-    if not record["parameters"].get("imported"):
+    is_imported = record["parameters"].get("imported")
+    if not is_imported:
         yield "Orders", record["orders"], ""
-    for key in ("samples", "seed"):
-        yield key.capitalize(), str(record[key]), f"{path}.record.{key}"
+        for key in ("samples", "seed"):
+            yield key.capitalize(), str(record[key]), f"{path}.record.{key}"
     own = {key: value for key, value in record["parameters"].items() if key not in _OWN_WORDS}
     for name, value, where in flat(own, f"{path}.record.parameters"):
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -55,8 +56,9 @@ def run_facts(report: ReportJson, index: int) -> Iterator[tuple[str, str, str]]:
     yield from _versions(record, f"{path}.record")
     yield "State", f"{record['state']}: {record['state_reason']}", ""
     for state, n in judge["judgments"].items():
-        yield f"Judgments: {state}", f"{n:,}", f"{path}.judgments.{state}"
-    for replies, n in judge["replies"].items():
+        if n or state == "done":
+            yield f"Judgments: {state}", f"{n:,}", f"{path}.judgments.{state}"
+    for replies, n in {} if is_imported else judge["replies"].items():
         yield f"Readable after replies: {replies}", f"{n:,}", f"{path}.replies.{replies}"
 
 
@@ -215,6 +217,7 @@ def _origin(report: Mapping[str, Any]) -> str:
     return {
         "registered": "registered in the plan frozen before the data",
         "set before the data": "set before the data in the study's settings",
+        "from the settings": "from the settings",
     }.get(standing, f"{standing}, post hoc")
 
 

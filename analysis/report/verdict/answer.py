@@ -54,6 +54,7 @@ POWER = 0.8
 # What an answer says of a judge that always follows the majority of people, or is always right.
 COPIED = "its answers may be made from theirs"
 SEEN = "it may have seen the known answers"
+MADE = "the known answers may be made from theirs"
 SCALES = ("raw", "balanced")
 
 ReplacementState = Literal["replaceable", "not_replaceable", "cannot_tell"]
@@ -116,6 +117,18 @@ def copied(report: ReportJson, run: str) -> Text | None:
                 copied=Words(COPIED),
                 of=items(report, "that both decided", entry["n"]),
             )
+    return None
+
+
+def known_from_people(report: ReportJson) -> Text | None:
+    """Why the known answers may be made from people's own, if anything says so."""
+    for entry in report.get("cautions", {}).get("known", ()):
+        return clause(
+            "{people} is right on all {of.full}, so {made}",
+            people=Words(people_words(report)),
+            made=Words(MADE),
+            of=items(report, "with a known answer", entry["n"]),
+        )
     return None
 
 
@@ -236,6 +249,8 @@ def _answer(report: ReportJson) -> tuple[str, Text]:
     state = report["headline"]["state"]
     if state in {"better", "worse", "equivalent", "cannot_tell", "too_few"}:
         word, finding = ANSWERS.get(state, UNKNOWN), _compared(report, state)
+        if word != UNKNOWN and (made := known_from_people(report)):
+            return UNKNOWN, say("{made}, though {finding}.", made=made, finding=finding)
         if word != YES:
             return word, say("{finding}.", finding=finding)
         index = headline_run(report)

@@ -48,8 +48,11 @@ from analysis.report.sentences import MAJORITY, order_words
 from analysis.report.study import competitors, one_label, tied_with
 from analysis.report.verdict.answer import (
     COPIED,
+    MADE,
+    NO,
     POWER,
     SEEN,
+    YES,
     VerdictAnswer,
     answer_of,
     copied,
@@ -57,6 +60,7 @@ from analysis.report.verdict.answer import (
     effective_people,
     headline_run,
     judge_name,
+    known_from_people,
     may_guess,
     no_better_than_guessing,
     replacement_of,
@@ -164,6 +168,8 @@ def _changing_with_order(report: ReportJson) -> list[ReportJson]:
 SHOWN_CAVEATS = 3
 # A judge that refused at least this share of its items is named.
 MANY_REFUSED = 0.2
+# Copies by so many of the people could decide a comparison.
+MANY_COPY = 0.1
 # If so many of the answered items have one answer, their majority is no majority.
 MANY_ALONE = 0.2
 # Two judges that give this many items the same answers, and no other, are named.
@@ -184,7 +190,10 @@ def _cautions(report: ReportJson) -> list[Text]:
 
 
 def _beyond_answer(report: ReportJson) -> ReportJson:
-    """The report without the caution that the answer itself states: its judge follows people."""
+    """The report without the caution that the answer itself states: somebody follows people."""
+    if MADE in answer_of(report).sentence:
+        cautions = {kind: one for kind, one in report["cautions"].items() if kind != "known"}
+        return {**report, "cautions": cautions}
     if COPIED not in answer_of(report).sentence:
         return report
     cautions, own = report["cautions"], f"judges.{_judge_of_answer(report)}"
@@ -322,14 +331,11 @@ def _identical(report: ReportJson) -> Text | None:
 
 
 def _perfect(report: ReportJson) -> Text | None:
-    """A judge that may have seen the known answers, unless the answer says so."""
-    is_in_answer = SEEN in answer_of(report).sentence
-    for index in range(len(report["judges"])):
-        if not (is_in_answer and index == _judge_of_answer(report)) and (
-            text := saw_answers(report, index)
-        ):
-            return say("{text}.", text=text)
-    return None
+    """A judge that may have seen the known answers, unless the answer names it."""
+    answered = _judge_of_answer(report) if SEEN in answer_of(report).sentence else None
+    others = (n for n in range(len(report["judges"])) if n != answered)
+    text = next(filter(None, (saw_answers(report, n) for n in others)), None)
+    return say("{text}.", text=text) if text else None
 
 
 def _less_of_persona(report: ReportJson) -> Text | None:
@@ -468,6 +474,10 @@ def _to_check(report: ReportJson) -> Text | None:
             "judge.",
             name=Name(judge_name(report, index)),
         )
+    if known_from_people(report):
+        return say(
+            "Find out whether the known answers were made from these people’s; if so, use others."
+        )
     if _has_run(report) and saw_answers(report, headline_run(report)):
         return say(
             "Find out whether {name} saw the known answers, in its prompt or in its file; if so, "
@@ -478,7 +488,7 @@ def _to_check(report: ReportJson) -> Text | None:
     if advice := _nothing_to_compare(report) if is_compared else None:
         return advice
     for kind, why in (("pasted", "copied their answers"), ("alike", "are one person or copied")):
-        if entries := cautions.get(kind):
+        if entries := [entry for entry in cautions.get(kind, ()) if _matters(entry, report)]:
             return say(
                 "Find out whether {people} {why}; if so, exclude the copies and build the report "
                 "again.",
@@ -488,6 +498,12 @@ def _to_check(report: ReportJson) -> Text | None:
     if "easy" in cautions and report["headline"]["state"] == "equivalent":
         return say("Ask about harder items: nobody errs on these often enough to differ.")
     return None
+
+
+def _matters(copies: ReportJson, report: ReportJson) -> bool:
+    """Whether copies by so many people could decide the comparison, or nothing else is to do."""
+    is_settled = answer_of(report).word in {YES, NO}
+    return is_settled or copies["people"] >= MANY_COPY * copies["among"]
 
 
 def _nothing_to_compare(report: ReportJson) -> Text | None:

@@ -192,6 +192,7 @@ def histogram_table(report: ReportJson) -> Table:
             (who, {**bar, "bin": f"{bar['from']}–{bar['to']}", "share": _percent_of(bar)})
             for who, side in certain_sides(report)
             for bar in side["certainty"]["histogram"]
+            if bar["n"]
         ],
         [
             ("Certainty", "text", "bin"),

@@ -43,15 +43,17 @@ EXCHANGED = 0.25
 MANY_REPEATED = 0.02
 # So many verdicts that no response is better, where one is, decide what accuracy means.
 MANY_TIES = 0.2
+# Who has the known answers, where judges are named by their place.
+KNOWN = "truth"
 # If everybody is right at least this often, hardly any item shows a difference.
 NEARLY_ALL = 0.95
 
 
 @dataclass(frozen=True)
 class Followed:
-    """A judge that gives the majority's answer to all `n` items that both decided.
+    """A judge, or the known answers, with the majority's answer to all `n` items that both have.
 
-    Some judges always fail to on the `split` items on which people disagree.
+    Others fail to on some of the `split` items on which people disagree.
     """
 
     who: str
@@ -60,14 +62,17 @@ class Followed:
     items: int
 
     def text(self, names: Mapping[str, str]) -> Text:
-        form = "{judge} gives the answer of {people} to all {items}"
-        if self.split:
-            form += ", also to the {split} on which people disagree"
+        form, rule = "{judge} gives the answer of {people} to all {items}", "that both decided"
+        also, made = ", also to the {split}", "its answers"
+        if self.who == KNOWN:
+            form, rule = "{people} is right on all {items}", "with a known answer"
+            also, made = ", also on the {split}", "the known answers"
+        also = f"{also} on which people disagree" if self.split else ""
         return say(
-            form + ". If its answers were made from theirs, comparing them says nothing.",
-            judge=Name(names[self.who]),
+            f"{form}{also}. If {made} were made from theirs, comparing them says nothing.",
+            judge=Name(names.get(self.who, "")),
             people=Words(names[MAJORITY]),
-            items=Population("item", "that both decided", self.n, self.items),
+            items=Population("item", rule, self.n, self.items),
             split=Population("item", n=self.split),
         )
 
@@ -205,6 +210,7 @@ def cautions(study: ReportedStudy) -> Json:
     named = {one.who for one in followed}
     kinds: Mapping[str, Iterable[Followed | Pasted | Alike | Easy | Tied | Beaten | Uneven]] = {
         "followed": followed,
+        "known": _known(study),
         "pasted": [one for one in _pasted(study) if one.who not in named],
         "alike": _alike(study),
         "easy": _easy(study),
@@ -228,6 +234,14 @@ def _followed(study: ReportedStudy) -> Iterator[Followed]:
         by_chance = LEVEL / len(study.whole_runs)
         if result.n >= MIN_COMPARED and result.is_same and (result.p or 0.0) <= by_chance:
             yield Followed(f"judges.{place}", result.n, result.split, len(study.data.items))
+
+
+def _known(study: ReportedStudy) -> Iterator[Followed]:
+    """The known answers, if people are right on all items although they disagree."""
+    truth = np.where(study.truth < 2, study.truth, MISSING)
+    result = follows_majority(study.votes.counts(), study.people.answer, truth)
+    if result.n >= MIN_COMPARED and result.is_same and (result.p or 0.0) <= LEVEL:
+        yield Followed(KNOWN, result.n, result.split, len(study.data.items))
 
 
 def _pasted(study: ReportedStudy) -> Iterator[Pasted]:
@@ -332,6 +346,8 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
     names[SINGLE] = "one person’s answer"
     for entry in entries.get("followed", ()):
         yield "followed", Followed(**entry).text(names)
+    for entry in entries.get("known", ()):
+        yield "known", Followed(**entry).text(names)
     for entry in entries.get("pasted", ()):
         others = OthersAnswers(**entry["others"])
         yield "pasted", Pasted(**entry | {"others": others}).text(names)

@@ -361,6 +361,4 @@ class GroupsSection(Section):
         groups = [
             (drawn.get(name), table) for name, table in tables.items() if name.startswith("group_")
         ]
-        if table := tables.get("personas"):
-            groups.append((drawn.get("personas"), table))
         return {"groups": sorted(groups, key=lambda group: group[0] is None)}

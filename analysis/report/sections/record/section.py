@@ -140,7 +140,11 @@ def cost_table(report: ReportJson) -> Table:
     return table_of_entries(
         "cost",
         "Cost of the judges",
-        named_entries(report, "judges"),
+        [
+            (name, judge)
+            for name, judge in named_entries(report, "judges")
+            if not judge["record"]["parameters"].get("imported")
+        ],
         [
             ("Requests", "count", "cost.requests"),
             ("failed", "count", "cost.failed_requests"),
