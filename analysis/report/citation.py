@@ -59,7 +59,7 @@ def _items(report: ReportJson) -> Iterator[Text]:
     have: Text | Words = Words("The study has")
     if pooled := study["source"].get("pooled_from"):
         names = joined([clause("{name}", name=Name(one)) for one in pooled])
-        have = clause("{names}, pooled, have", names=names)
+        have = clause("The studies {names}, pooled, have", names=names)
     yield say(
         "{have} {items}{source}{personas}; each asks {question} of two responses{tie}.",
         have=have,

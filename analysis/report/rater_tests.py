@@ -22,6 +22,7 @@ from analysis.report.sentences import (
     CALIBRATION,
     LENGTH,
     MAJORITY,
+    PEOPLE,
     RANKING,
     SIDES,
     SINGLE,
@@ -31,6 +32,11 @@ from analysis.report.sentences import (
 )
 
 Who = Name | Words
+
+
+def is_one(who: Who) -> bool:
+    """Whether verbs about somebody are singular."""
+    return isinstance(who, Name) or who != PEOPLE
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class RaterTest:
 
     @property
     def is_one(self) -> bool:
-        return self.who != SINGLE
+        return is_one(self.name)
 
     def verb(self, one: str) -> Words:
         """A verb that agrees with the name, from its form for one."""
@@ -113,6 +119,22 @@ def position_of(report: ReportJson, who: str) -> tuple[ReportJson, str]:
     """The entry of people or a run on the sides of the screen, with its path."""
     path = "human.position" if who in (SINGLE, MAJORITY) else f"{who}.position"
     return at(report, path), path
+
+
+def lean_of_errors(entry: ReportJson) -> float:
+    """How much more often A would be chosen than right, with as frequent errors on either side.
+
+    Where the right response is mostly on one side, errors lean to the other one.
+    """
+    a, b = entry["right_when_a"], entry["right_when_b"]
+    n = a["n"] + b["n"]
+    return float((n - a["correct"] - b["correct"]) / n * (b["n"] - a["n"]) / n) if n else 0.0
+
+
+def is_lean_of_errors(entry: ReportJson, lean: float) -> bool:
+    """Whether errors without a preference for a side give half of a lean or more."""
+    by_errors = lean_of_errors(entry)
+    return by_errors * lean > 0 and abs(by_errors) >= abs(lean) / 2
 
 
 def _side(report: ReportJson, who: str) -> Quantity | None:

@@ -294,7 +294,7 @@ def no_truth(report: ReportJson) -> Text:
 
 def no_people(report: ReportJson) -> Text:
     """That there is no answer of people: nobody has answered, or nothing of it counts."""
-    out = report["human"]["not_counted"]
+    out = report["human"].get("not_counted", {})
     if any(out.get(why) for why in ("surplus", "released", "withdrawn", "excluded")):
         return clause("no answer of people counts")
     return clause("no person has answered")

@@ -5,10 +5,11 @@ import pytest
 from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.rater_tests import rater_tests
+from analysis.report.sections.position import lights
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
-from annotation.models import Annotator
-from judging.models import JudgeRun
+from annotation.models import Annotator, Assignment
+from judging.models import JudgeRun, Judgment
 from studies.models import Item, Study
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
@@ -23,6 +24,7 @@ def planted(
     people=lambda place, seat: (place + seat) % 4 > 0,
     *,
     per_item=3,
+    n_people=15,
     persona_of=lambda place: place % 20,
     topic_of=lambda place: "",
     choice_of=lambda truth, is_right: truth if is_right else MIRROR[truth],
@@ -32,7 +34,7 @@ def planted(
     study = make_study(state=Study.State.CLOSED, extras=[], **settings)
     run = make_run(study=study, judge="j")
     personas = [make_persona(study=study) for _ in range(20)]
-    raters = [make_rater(study=study) for _ in range(15)]
+    raters = [make_rater(study=study) for _ in range(n_people)]
     for place in range(100):
         truth = "r1" if place % 2 else "r2"
         item = make_item(
@@ -43,7 +45,7 @@ def planted(
             topic=topic_of(place),
         )
         for seat in range(per_item):
-            rater = raters[(place * per_item + seat) % 15]
+            rater = raters[(place * per_item + seat) % n_people]
             answer(rater, item, choice_of(truth, people(place, seat)), 70)
         judge_item(run, item, choice_of(truth, judge(place)), 70)
     return study
@@ -167,3 +169,25 @@ def test_nothing_is_said_of_personas_where_people_answer_for_themselves():
     assert methods.startswith("The study has 100 items; each asks “Which response do you prefer?”")
     assert "judged 100 items (setting" in methods
     assert "known right answer" not in verdict_of(report).settling
+
+
+def test_errors_where_one_side_is_always_right_are_no_lean_to_the_other_side():
+    """The response that is right is always shown first, as in some files."""
+    study = planted()
+    for rows in (Assignment.objects.filter(annotator__study=study), Judgment.objects.all()):
+        for side in ("r1", "r2"):
+            rows.filter(item__first_person=side).update(shown_first=side)
+
+    people, _ = (str(light.text) for light in lights(report_of(study)))
+
+    assert people.startswith("We cannot tell whether the side matters for people: side A was")
+    assert " and right in 100.0 % (a difference of −25.0 points, 95 % CI −" in people
+    assert people.endswith("Errors without a preference for a side would give −25.0 points.")
+
+
+def test_the_only_person_leans_alone():
+    study = planted(per_item=1, n_people=1, people=lambda place, seat: place % 2 > 0)
+
+    people, _ = (str(light.text) for light in lights(report_of(study)))
+
+    assert people.startswith("The only person leans to side A: side A was chosen in 100.0 %")
