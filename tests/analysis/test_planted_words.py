@@ -2,15 +2,18 @@
 
 import pytest
 
+from analysis.data.raters import REPORT_WRITTEN
 from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.rater_tests import rater_tests
 from analysis.report.sections.position import lights
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
+from annotation import services
 from annotation.models import Annotator, Assignment
 from judging.models import JudgeRun, Judgment
 from studies.models import Item, Study
+from studies.services.studies import record
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
@@ -183,6 +186,19 @@ def test_errors_where_one_side_is_always_right_are_no_lean_to_the_other_side():
     assert people.startswith("We cannot tell whether the side matters for people: side A was")
     assert " and right in 100.0 % (a difference of −25.0 points, 95 % CI −" in people
     assert people.endswith("Errors without a preference for a side would give −25.0 points.")
+
+
+def test_an_exclusion_after_a_report_is_said_to_be_one():
+    study = planted()
+    early, late = Annotator.objects.filter(study=study)[:2]
+    services.exclude(annotator_id=early.pk, reason="Too fast.", reopen_seats=False)
+    record(study, REPORT_WRITTEN)
+    services.exclude(annotator_id=late.pk, reason="Too different.", reopen_seats=False)
+
+    assert (
+        "2 people are excluded, 1 of them after the first report, which could show the result."
+        in verdict_of(report_of(study)).caveats
+    )
 
 
 def test_the_only_person_leans_alone():

@@ -33,6 +33,7 @@ from analysis.report.results import (
     clusters_of,
     decided_by_both,
     decided_by_judge,
+    excluded_people,
     is_about_themselves,
     is_lopsided,
     items,
@@ -339,8 +340,8 @@ def _unknown_truth(report: ReportJson) -> Text | None:
 
 
 def _excluded(report: ReportJson) -> Text | None:
-    people = Population("person", n=report["human"]["not_counted"].get("excluded_people", 0))
-    return say("{people} {people.is} excluded.", people=people) if people.n else None
+    people = excluded_people(report)
+    return say("{people}.", people=people) if people else None
 
 
 def _averages(report: ReportJson) -> Text:
