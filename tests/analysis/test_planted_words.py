@@ -188,6 +188,16 @@ def test_errors_where_one_side_is_always_right_are_no_lean_to_the_other_side():
     assert people.endswith("Errors without a preference for a side would give −25.0 points.")
 
 
+def test_two_runs_of_a_judge_that_saw_the_same_are_one_way():
+    study = planted()
+    judged = make_run(study=study, judge="j", seed=8)
+    for item in Item.objects.filter(study=study):
+        judge_item(judged, item, "r1", 70)
+
+    words = methods_paragraph(report_of(study))
+    assert "judged 100 items in 2 runs from the whole persona (setting" in words
+
+
 def test_an_exclusion_after_a_report_is_said_to_be_one():
     study = planted()
     early, late = Annotator.objects.filter(study=study)[:2]
