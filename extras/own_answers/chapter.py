@@ -234,7 +234,10 @@ share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 the ceiling
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "retest" not in report:
             return
-        people = Population("person", n=report["retest"]["people"], path="retest.people")
+        # In a linked study, others predict what the people of the first one answered.
+        of_first = "of the first study" if "share_of_people" in report["retest"] else ""
+        n = report["retest"]["people"]
+        people = Population("person", of_first, n, path="retest.people")
         entry, path = report["retest"]["all"], "retest.all"
         n = entry["agreement"]["n"]
         answers = Population("answer", n=n, path=f"{path}.agreement.n")

@@ -34,7 +34,8 @@ def flags_table(report: ReportJson) -> Table:
         "Items that several people flagged",
         rows,
         [("People", "count", "people"), ("What is wrong", "text", "kinds")],
-        f"The {MOST_FLAGGED} items that most people flagged. The export “remarks” has all flags.",
+        f"Items that at least two people flagged, at most {MOST_FLAGGED}. The export “remarks” has "
+        "all flags.",
         first="Item",
     )
 
