@@ -198,6 +198,19 @@ def test_two_runs_of_a_judge_that_saw_the_same_are_one_way():
     assert "judged 100 items in 2 runs from the whole persona (setting" in words
 
 
+def test_judges_that_answer_alike_are_compared_two_by_two():
+    study = planted()
+    runs = [make_run(study=study, judge=name) for name in ("k", "shy")]
+    for place, item in enumerate(Item.objects.filter(study=study).order_by("pk")):
+        for run in runs[: 2 if place % 4 else 1]:
+            judge_item(
+                run, item, JudgeRun.objects.get(judge__name="j").judgments.get(item=item).choice
+            )
+
+    said = " ".join(verdict_of(report_of(study)).caveats)
+    assert "j gives the same answer as k to all 100 and as shy to all 75 items that both" in said
+
+
 def test_an_exclusion_after_a_report_is_said_to_be_one():
     study = planted()
     early, late = Annotator.objects.filter(study=study)[:2]

@@ -291,15 +291,20 @@ def _identical(report: ReportJson) -> Text | None:
             and matrix[one + 1][place]["n"] >= FEWEST_ALIKE
         ]
         if pairs:
-            both = [
-                items(report, "that both decided", n) for n in dict.fromkeys(n for _, n in pairs)
+            name, same = run_name(judge, judges), [items(report, "", n) for _, n in pairs]
+            if len({n for _, n in pairs}) == 1:
+                return say(
+                    "{names} give the same answer to all {of.size} items that {both} decided.",
+                    names=Name(listed([name, *(other for other, _ in pairs)])),
+                    of=same[0],
+                    both=Words("both" if len(pairs) == 1 else "two of them"),
+                )
+            others = [
+                clause("as {other} to all {of.size}", other=Name(other), of=of)
+                for (other, _), of in zip(pairs, same, strict=True)
             ]
-            names = [run_name(judge, judges), *(name for name, _ in pairs)]
-            return say(
-                "{names} give the same answer to all {sizes} items that both decided.",
-                names=Name(listed(names)),
-                sizes=joined([clause("{of.size}", of=of) for of in both]),
-            )
+            form = "{name} gives the same answer {others} items that both decided."
+            return say(form, name=Name(name), others=joined(others))
     return None
 
 
