@@ -6,6 +6,7 @@ from analysis.data.raters import REPORT_WRITTEN
 from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.rater_tests import rater_tests
+from analysis.report.sections.glance.accuracies import forest
 from analysis.report.sections.position import lights
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
@@ -227,6 +228,8 @@ def test_an_exclusion_after_a_report_is_said_to_be_one():
 def test_the_only_person_leans_alone():
     study = planted(per_item=1, n_people=1, people=lambda place, seat: place % 2 > 0)
 
-    people, _ = (str(light.text) for light in lights(report_of(study)))
+    report = report_of(study)
+    people, _ = (str(light.text) for light in lights(report))
 
+    assert str(forest(report).caption).endswith(" The line marks the only person.")
     assert people.startswith("The only person leans to side A: side A was chosen in 100.0 %")

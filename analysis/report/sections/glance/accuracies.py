@@ -29,6 +29,7 @@ from analysis.report.quantities import Name, Population, Quantity, Text, Words, 
 from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, cell, put_interval
 from analysis.report.results import (
+    NOTHING,
     accuracy_of,
     cannot_tell,
     decided_by_judge,
@@ -373,7 +374,10 @@ def forest(report: ReportJson) -> Figure | None:
         _forest_title(report),
         say(
             "Share of right answers, with 95 % intervals for items, people, personas and "
-            "questions like these. The line marks the majority of people."
+            "questions like these.{line}",
+            line=clause(" The line marks {who}.", who=Words(people_words(report)))
+            if lines
+            else NOTHING,
         ),
         "at_a_glance",
         [drawing],
