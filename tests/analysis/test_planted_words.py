@@ -7,6 +7,7 @@ from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.rater_tests import rater_tests
 from analysis.report.sections.glance.accuracies import forest
+from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.position import lights
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
@@ -69,6 +70,19 @@ def test_more_data_are_not_advised_where_they_would_not_help():
     assert advice[0].startswith("Ask without ties, or about responses that differ more")
     assert advice[1].startswith("Check the known answers first")
     assert advice[2].startswith("Items spread more evenly over personas")
+
+
+def test_ties_are_no_sign_of_exchanged_responses():
+    study = planted(
+        people=lambda place, seat: place % 10 == 0,
+        choice_of=lambda truth, is_right: truth if is_right else "tie",
+        allow_tie=True,
+    )
+    report = report_of(study)
+    texts = {code: str(text) for code, text in caution_texts(report)}
+
+    assert texts["constant"].endswith("the majority of people on 10.0 %.")
+    assert "exchanged" not in " ".join([*texts.values(), verdict_of(report).settling])
 
 
 def test_a_judge_that_is_always_right_may_have_seen_the_answers():

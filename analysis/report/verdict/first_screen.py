@@ -448,21 +448,22 @@ def _settling(report: ReportJson) -> Text:
 
 def _nothing_to_compare(report: ReportJson) -> Text | None:
     """What to do if people say nothing that more data would make clear."""
-    tied = [side for side in report.get("cautions", {}).get("tied", ()) if side["who"] == MAJORITY]
-    if tied and tied[0]["ties"] == tied[0]["n"]:
+    tied = {side["who"]: side for side in report.get("cautions", {}).get("tied", ())}
+    if MAJORITY in tied and tied[MAJORITY]["ties"] == tied[MAJORITY]["n"]:
         return say(
             "Ask without ties, or about responses that differ more: no majority chose a response."
         )
     chance = 1 / (3 if report["study"]["allow_tie"] else 2)
     index = headline_run(report)
     sides = {
-        people_words(report): report["human"]["majority"],
-        judge_name(report, index): report["judges"][index],
+        MAJORITY: (people_words(report), report["human"]["majority"]),
+        f"judges.{index}": (judge_name(report, index), report["judges"][index]),
     }
+    # Sides that give many ties are right less often without any exchange.
     below = [
         name
-        for name, side in sides.items()
-        if side["n"] >= MIN_COMPARED and _is_below(side, chance)
+        for who, (name, side) in sides.items()
+        if who not in tied and side["n"] >= MIN_COMPARED and _is_below(side, chance)
     ]
     if len(below) == len(sides):
         return say(

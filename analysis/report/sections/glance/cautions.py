@@ -1,6 +1,6 @@
 """What would mislead readers if they did not know it, such as answers that may have been copied."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -317,7 +317,8 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
     for entry in entries.get("tied", ()):
         yield "tied", Tied(**entry).text(names, report["inputs"]["items"])
     beaten = [Beaten(**entry) for entry in entries.get("constant", ())]
-    yield from (("constant", text) for text in _constant_texts(names, beaten))
+    tied = {entry["who"] for entry in entries.get("tied", ())}
+    yield from (("constant", text) for text in _constant_texts(names, beaten, tied))
     if n := entries.get("repeated"):
         items = Population("item", n=n, among=report["inputs"]["items"])
         yield (
@@ -332,8 +333,13 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
         yield "uneven", Uneven(**entry).text()
 
 
-def _constant_texts(names: Mapping[str, str], beaten: Sequence[Beaten]) -> Iterator[Text]:
-    """One sentence for all sides that were scored on the same items."""
+def _constant_texts(
+    names: Mapping[str, str], beaten: Sequence[Beaten], tied: Collection[str]
+) -> Iterator[Text]:
+    """One sentence for all sides that were scored on the same items.
+
+    Those in `tied` err because they give ties, not because responses are exchanged.
+    """
     for of in dict.fromkeys(side.of for side in beaten):
         same = [side for side in beaten if side.of == of]
         parts = [
@@ -343,7 +349,7 @@ def _constant_texts(names: Mapping[str, str], beaten: Sequence[Beaten]) -> Itera
                 x=side.share(side.correct),
                 exchanged=Words(
                     " (as if responses were exchanged)"
-                    if side.correct <= EXCHANGED * side.n
+                    if side.correct <= EXCHANGED * side.n and side.who not in tied
                     else ""
                 ),
             )
