@@ -59,7 +59,7 @@ def _items(report: ReportJson) -> Iterator[Text]:
     have: Text | Words = Words("The study has")
     if pooled := study["source"].get("pooled_from"):
         names = joined([clause("{name}", name=Name(one)) for one in pooled])
-        have = clause("{names}, pooled, have", names=names)
+        have = clause("The studies {names}, pooled, have", names=names)
     yield say(
         "{have} {items}{source}{personas}; each asks {question} of two responses{tie}.",
         have=have,
@@ -155,10 +155,13 @@ def _judges(report: ReportJson) -> Iterator[Text]:
         place = judges[0][1]
         judged = report["judges"][place]["items"]
         yield say(
-            "{judges} judged {items}{alike}{seen} ({way}).",
+            "{judges} judged {items}{alike}{runs}{seen} ({way}).",
             judges=joined([name for name, _ in judges]),
             items=Population("item", n=judged, path=f"judges.{place}.items"),
             alike=Words(" each" if len(judges) > 1 else ""),
+            runs=NOTHING
+            if len(set(features)) == len(features)
+            else clause(" in {n}", n=Population("run", n=len(features))),
             # Judges too answer for people who speak of themselves, of whom they see nothing.
             seen=NOTHING
             if is_about_themselves(report)

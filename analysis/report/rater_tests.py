@@ -121,6 +121,22 @@ def position_of(report: ReportJson, who: str) -> tuple[ReportJson, str]:
     return at(report, path), path
 
 
+def lean_of_errors(entry: ReportJson) -> float:
+    """How much more often A would be chosen than right, with as frequent errors on either side.
+
+    Where the right response is mostly on one side, errors lean to the other one.
+    """
+    a, b = entry["right_when_a"], entry["right_when_b"]
+    n = a["n"] + b["n"]
+    return float((n - a["correct"] - b["correct"]) / n * (b["n"] - a["n"]) / n) if n else 0.0
+
+
+def is_lean_of_errors(entry: ReportJson, lean: float) -> bool:
+    """Whether errors without a preference for a side give half of a lean or more."""
+    by_errors = lean_of_errors(entry)
+    return by_errors * lean > 0 and abs(by_errors) >= abs(lean) / 2
+
+
 def _side(report: ReportJson, who: str) -> Quantity | None:
     """How much more often side A was chosen than it was right."""
     entry, path = position_of(report, who)

@@ -302,9 +302,24 @@ def no_truth(report: ReportJson) -> Text:
     )
 
 
+def excluded_people(report: ReportJson) -> Text | None:
+    """How many people are excluded, and how many of them by somebody who could know the result."""
+    human, path = report["human"], "human.not_counted.excluded_people"
+    n = human["not_counted"].get("excluded_people", 0)
+    if not n:
+        return None
+    people = Population("person", n=n, path=path)
+    late: Text | Words = NOTHING
+    known = sum(one["after_report"] for one in human.get("exclusions", ()))
+    if known:
+        after = Quantity("count", people, known)
+        late = clause(", {n} of them after the first report, which could show the result", n=after)
+    return clause("{people} {people.is} excluded{late}", people=people, late=late)
+
+
 def no_people(report: ReportJson) -> Text:
     """That there is no answer of people: nobody has answered, or nothing of it counts."""
-    out = report["human"]["not_counted"]
+    out = report["human"].get("not_counted", {})
     if any(out.get(why) for why in ("surplus", "released", "withdrawn", "excluded")):
         return clause("no answer of people counts")
     return clause("no person has answered")

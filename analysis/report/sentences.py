@@ -73,7 +73,7 @@ OWN = "own responses"
 
 # The names for people where runs are named by hash, and for single answers in sentences.
 SINGLE, MAJORITY = "people", "majority"
-PEOPLE = "people"
+PEOPLE = "people"  # of whom verbs are plural
 
 
 def level_of(report: ReportJson, kind: str) -> float:
@@ -97,11 +97,15 @@ def claim_p(tested: ReportJson, key: str = "p_holm", *, ci: str = "ci") -> float
     return p if ends is not None and not ends[0] <= 0 <= ends[1] else 1.0
 
 
+def single_words(report: ReportJson) -> str:
+    """The people who gave single answers, in sentences that are about all of these."""
+    return "the only person" if report["human"].get("annotators") == 1 else PEOPLE
+
+
 def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
     """Name and test of every rater, for a kind with individual tests."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
-    is_one = report["human"].get("annotators") == 1
-    names |= {MAJORITY: (majority := people_words(report)), SINGLE: majority if is_one else PEOPLE}
+    names |= {SINGLE: single_words(report), MAJORITY: people_words(report)}
     tests = report.get("claims_tested", {}).get("members", ())
     return [(names[test["who"]], test) for test in tests if test["kind"] == kind]
 

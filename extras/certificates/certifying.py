@@ -15,6 +15,7 @@ from analysis.data.item_texts import item_facts
 from analysis.data.verdicts import Ints, run_verdicts
 from analysis.errors import BadParameters
 from analysis.passports import NoSuchJudge, Passport
+from analysis.report.words import number_of
 from analysis.stats.comparison.sample_sizes import fewest_items
 from extras.certificates.choices import BY
 from extras.certificates.signals import certifiable, score, truth_of
@@ -371,6 +372,8 @@ def _refusal(
         else "No threshold accepts 30 of them"
     )
     fewest = fewest_items(wish.error, wish.delta / wish.among)
+    do, own = ("does", "its") if threshold.n == 1 else ("do", "their")
+    are = "is" if fewest == 1 else "are"
     more = (
         "No number of labels would be enough: too many answers are wrong where the test would "
         "start. Allow a larger error, or use another signal or judge."
@@ -380,7 +383,8 @@ def _refusal(
         "observed."
     )
     return (
-        f"Nothing is certified: {threshold.n:,} items with a persona and a question of their own, "
-        f"drawn from {labelled:,} labelled ones, do not show {wanted}. {tested}, and even "
-        f"without errors, {fewest} accepted answers are needed. {more}{_redrawn(wish.redraw)}"
+        f"Nothing is certified: {number_of(threshold.n, 'item')} with a persona and a question of "
+        f"{own} own, drawn from {number_of(labelled, 'labelled one')}, {do} not show {wanted}. "
+        f"{tested}, and even without errors, {number_of(fewest, 'accepted answer')} {are} "
+        f"needed. {more}{_redrawn(wish.redraw)}"
     )

@@ -10,6 +10,7 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import run_name
 from extras.certificates.computed import CertificateFacts, Certificates
 from extras.certificates.signals import FIRST_PERSON, MAJORITY, certifiable
+from extras.certificates.statistics import POWER
 
 CERTIFIED, REFUSED = "certified", "refused"
 TARGETS = {FIRST_PERSON: "personas’ own answers", MAJORITY: "majority of annotators"}
@@ -164,22 +165,35 @@ def _sentence(report: ReportJson, place: int, entry: ReportJson) -> Text:
         "signal": certifiable(entry["signal"]).label,
         "target": TARGETS[entry["target"]],
         "counted": f"counting every {entry['counted_by']} equally",
+        "item": "item" if entry["n"] == 1 else "items",
+        "do": "item does" if entry["n"] == 1 else "items do",
+        "power": _percent(POWER),
+        "best": "",
+        "answered": ", and answered by these annotators" if entry["target"] == MAJORITY else "",
     }
+    if entry["among"] > 1:
+        among = shown(entry["among"], f"{path}.among")
+        values["best"] = fill(" for the best of {n} together", n=among)
     if entry["state"] == REFUSED:
         form = (
-            "{judge} was not certified on {date}: {n} items do not show, with {confidence} "
+            "{judge} was not certified on {date}: {n} {do} not show, with {confidence} "
             "confidence, that above some {signal} at most {error} of its answers differ from the "
             "{target}, {counted}. "
         )
         if entry["needed"] is None:
             return fill(form + "At the observed error, no number of items would show it.", **values)
         values["needed"] = shown(f"{entry['needed']:,}", f"{path}.needed")
-        return fill(form + "About {needed} labelled items would be enough.", **values)
+        form += (
+            "About {needed} labelled items would be enough with a probability of {power}, if "
+            "errors and {signal} stay as observed."
+        )
+        return fill(form, **values)
     values["from"] = shown(f"{entry['threshold']:.0f}", f"{path}.threshold")
     form = (
-        "{judge} was certified on {date} with {n} items: with {confidence} confidence, at most "
-        "{error} of the answers whose {signal} is {from} or more differ from the {target}, "
-        "{counted}, on new items drawn like these. "
+        "{judge} was certified on {date} with {n} {item}: with {confidence} confidence{best}, at "
+        "most {error} of the answers whose {signal} is {from} or more differ from the {target}, "
+        "{counted}, on new items drawn like these, each with a persona and a question of its own"
+        "{answered}. "
     )
     if entry["labelled"] is None:
         return fill(form + "It was not used to label items.", **values)

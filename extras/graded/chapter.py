@@ -310,7 +310,7 @@ class GradedSection(Section):
             *(one_annotator_sentences(report) if "one" in chapter else ()),
         ):
             yield Sentence("finding", words)
-        if "reasons" in chapter:
+        if "reasons" in chapter and chapter["answers"]:
             answers = Population("answer", n=chapter["answers"], path="graded.answers")
             n = Quantity("count", answers, chapter["reasons"], "graded.reasons")
             yield Sentence("finding", say("People gave a reason for {n} of {n.of}.", n=n))

@@ -22,7 +22,9 @@ from analysis.report.words import (
     percent_range,
     points,
     points_range,
+    reason,
     run_name,
+    share_of,
 )
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.alpha import krippendorff_alpha
@@ -237,6 +239,7 @@ def _of_items(facts: Mapping[str, Any]) -> str:
     if facts["disagree"]:
         disagree = f"; on {number_of(facts['disagree'], 'item')} experts disagree"
     experts, elsewhere = facts["experts"], facts["from_file"]
+    have = "has" if facts["split"] == 1 else "have"
     ways = [
         f"{number_of(n, 'expert')} of {experts:,} decided {way}."
         for n, way in (
@@ -248,7 +251,7 @@ def _of_items(facts: Mapping[str, Any]) -> str:
     pages = "" if experts and elsewhere == experts else ", whose pages show no answers or judgments"
     sentence = (
         f"Of {number_of(facts['items'], 'item')}, {listed(reasons)} went to experts{pages}: "
-        f"{facts['labelled']:,} of {facts['split']:,} have a label; "
+        f"{facts['labelled']:,} of {facts['split']:,} {have} a label; "
         f"{number_of(experts, 'expert')} took part{disagree}."
     )
     return " ".join([sentence, *ways]) + state
@@ -267,7 +270,7 @@ def _of_experts(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"Experts on {number_of(facts['by_two'], 'item')} that at least two decided: {words}."
     own = facts["own_answers"]
     if own["n"]:
-        words = f"{own['count']:,} of {number_of(own['n'], 'item')}, {percent(own['value'])}"
+        words = share_of(own["value"], own["n"], "item")
         if own["ci"]:
             words += f" (95\u00a0% CI {percent_range(own['ci'])})"
         yield f"The experts’ label is the persona’s own answer on {words}."
@@ -283,19 +286,16 @@ def _of_sides(report: ReportJson, facts: Mapping[str, Any]) -> Iterator[str]:
         experts, own, test = entry["experts"], entry["own"], entry["difference"]
         if not experts["n"]:
             continue
-        words = (
-            f"the experts’ label in {percent(experts['value'])} of {number_of(experts['n'], unit)}"
-        )
+        words = f"the experts’ label in {share_of(experts['value'], experts['n'], unit)}"
         if test["value"] is None:
             yield f"On items that experts decided, {name_in(name)} chose {words}."
             continue
-        words += (
-            f" and the persona’s own answer in {percent(own['value'])} of "
-            f"{number_of(own['n'], unit)}"
-        )
+        words += f" and the persona’s own answer in {share_of(own['value'], own['n'], unit)}"
         gap = f"{points(test['value'])} points as a mean over items with both"
         if test["ci"]:
             gap += f", 95\u00a0% CI {points_range(test['ci'])}"
+        else:
+            gap += f", no interval: {reason(test['ci_reason'])}"
         if holds(test, level_of(report, kind), p):
             way = "more" if test["value"] > 0 else "less"
             yield (

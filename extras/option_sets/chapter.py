@@ -14,7 +14,7 @@ from analysis.report.report_json import Json, cell, estimate, number, put, put_i
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import run_name
+from analysis.report.words import number_of, run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.multiway import multiway_mean
 from analysis.stats.core.proportions import wilson_proportion
@@ -108,7 +108,7 @@ def first_places(position: npt.ArrayLike, length: npt.ArrayLike) -> FirstPlaces:
 
 
 _LIMIT = (
-    "{items:,} items are pairs of {sets:,} sets of 3 to 5 responses{shared}. Pairs of a set are "
+    "{items} are pairs of {sets} of 3 to 5 responses{shared}. Pairs of a set are "
     "not independent, so intervals that treat items as independent are too narrow. Use those for "
     "items, people, personas and questions in general."
 )
@@ -117,7 +117,7 @@ _BY_JUDGES = ", and a judge that ranks a whole set answers all its pairs with on
 _BY_PEOPLE = ", and an annotator who ranks a whole set answers all its pairs at once"
 _METHOD = (
     "Annotators saw all {sizes} responses of a set on one screen, in random order, and ranked "
-    "them: {answers:,} rankings of {sets:,} sets. Each ranking answers every pair of its set, with "
+    "them: {answers} of {sets}. Each ranking answers every pair of its set, with "
     "the certainty stated for the whole ranking."
 )
 
@@ -358,9 +358,12 @@ class OptionSetsSection(Section):
         if people := entry.get("people"):
             shared += _BY_PEOPLE
             sizes = " or ".join(entry["sizes"])
-            words = _METHOD.format(sizes=sizes, answers=people["answers"], sets=people["sets"])
+            rankings = number_of(people["answers"], "ranking")
+            ranked = number_of(people["sets"], "set")
+            words = _METHOD.format(sizes=sizes, answers=rankings, sets=ranked)
             yield Sentence.of("methods", words, "option_sets.people")
-        words = _LIMIT.format(items=entry["items"], sets=entry["sets"], shared=shared)
+        pairs, sets = number_of(entry["items"], "item"), number_of(entry["sets"], "set")
+        words = _LIMIT.format(items=pairs, sets=sets, shared=shared)
         yield Sentence.of("limit", words, "option_sets")
 
 

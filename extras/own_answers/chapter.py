@@ -37,6 +37,7 @@ def retest(study: ReportedStudy) -> Json:
     unsure = retests.certainty < study.threshold
     out: Json = {
         "people": len(retests.people),
+        "is_linked": retests.is_linked,
         "all": _entry(overall, has_ties),
         "high": _entry(_found(retests, sure), has_ties),
         "low": _entry(_found(retests, unsure), has_ties),
@@ -197,6 +198,7 @@ class RetestSection(Section):
     keys = """
 retest | object | Own answers given twice, and the resulting best accuracy.
 retest.people | count | People who answered items again.
+retest.is_linked | flag | Whether others predict their first answers here.
 retest.all | object | All answers given twice.
 retest.high | object | Those whose first answer was certain.
 retest.low | object | Those whose first answer was less certain.
@@ -234,7 +236,10 @@ share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 the ceiling
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "retest" not in report:
             return
-        people = Population("person", n=report["retest"]["people"], path="retest.people")
+        # In a linked study, others predict what the people of the first one answered.
+        of_first = "of the first study" if report["retest"]["is_linked"] else ""
+        n = report["retest"]["people"]
+        people = Population("person", of_first, n, path="retest.people")
         entry, path = report["retest"]["all"], "retest.all"
         n = entry["agreement"]["n"]
         answers = Population("answer", n=n, path=f"{path}.agreement.n")

@@ -291,7 +291,7 @@ def _tests(report: ReportJson) -> list[ReportJson]:
 
 def _returned(entry: ReportJson) -> Text:
     """How many people of the first wave completed this one."""
-    rule = "who completed the first wave and count in it"
+    rule = "counted in the first wave"
     people = Population("person", rule, entry["people"], path="wave.people")
     share: Text | Words = NOTHING
     if people.n >= TOO_SMALL:

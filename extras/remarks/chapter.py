@@ -34,7 +34,8 @@ def flags_table(report: ReportJson) -> Table:
         "Items that several people flagged",
         rows,
         [("People", "count", "people"), ("What is wrong", "text", "kinds")],
-        f"The {MOST_FLAGGED} items that most people flagged. The export “remarks” has all flags.",
+        f"Items that at least two people flagged, at most {MOST_FLAGGED}. The export “remarks” has "
+        "all flags.",
         first="Item",
     )
 
@@ -75,6 +76,7 @@ class RemarksSection(Section):
         remarks | object | What annotators remarked next to their choices.
         remarks.answers | count | Answers that count.
         remarks.flags | object | Items that annotators flagged.
+        remarks.flags.asked | count | Answers at which somebody could flag the item.
         remarks.flags.answers | count | Answers with a flag.
         remarks.flags.items | count | Items with a flag.
         remarks.flags.by_two | count | Items that at least two people flagged.
@@ -155,13 +157,15 @@ def _answers(report: ReportJson, rule: str, n: int, path: str) -> Population:
 
 def _of_flags(report: ReportJson) -> Iterator[Text]:
     flags, path = report["remarks"]["flags"], "remarks.flags"
-    answers = Population("answer", n=report["remarks"]["answers"], path="remarks.answers")
+    answers = _answers(report, "that could", flags["asked"], f"{path}.asked")
+    if not answers.n:
+        return
     if not flags["items"]:
         yield say("Nobody flagged an item in {answers}.", answers=answers)
         return
     flagged = Population("item", n=flags["items"], path=f"{path}.items")
     yield say(
-        "{n} of {n.of} flag an item: {items}, {two} of these by at least two people.",
+        "Items flagged in {n} of {n.of}: {items}, {two} of these by at least two people.",
         n=Quantity("count", answers, flags["answers"], f"{path}.answers"),
         items=flagged,
         two=Quantity("count", flagged, flags["by_two"], f"{path}.by_two"),
@@ -177,7 +181,8 @@ def _of_either(report: ReportJson, people: ReportJson) -> Iterator[Text]:
         yield say(form, x=share)
     same, meet = people["pairs"]["same"], people["pairs"]["meet"]
     if same["value"] is not None:
-        both = items(report, "with two answers or more", same["n"], f"{path}.pairs.same.n")
+        rule = "with two answers that were asked"
+        both = items(report, rule, same["n"], f"{path}.pairs.same.n")
         same_share, common = (
             Quantity("rate", both, pairs["value"], f"{path}.pairs.{name}.value")
             for name, pairs in (("same", same), ("meet", meet))

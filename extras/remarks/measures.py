@@ -41,6 +41,7 @@ def _flags(study: ReportedStudy, held: StudyRemarks) -> Json:
     people = held.flags.sum(axis=1)
     order = sorted(np.flatnonzero(people >= 2), key=lambda item: (-people[item], item))
     return {
+        "asked": held.n_asked,
         "answers": int(people.sum()),
         "items": int((people > 0).sum()),
         "by_two": len(order),

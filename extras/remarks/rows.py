@@ -57,6 +57,8 @@ class StudyRemarks(DesignData):
         One row for each of the study's answers.
     flags : ndarray of int, shape (items, kinds of flags)
         How many of the counted answers flag an item.
+    n_asked : int
+        Counted answers that could be remarked: not those of a file, or of before the questions.
     runs : mapping of str to RemarkRows
         For each run that was asked, one row for each of its judgments.
     """
@@ -66,12 +68,14 @@ class StudyRemarks(DesignData):
     asked: frozenset[str]
     people: RemarkRows
     flags: Any
+    n_asked: int
     runs: Mapping[str, RemarkRows]
 
     @property
     def digest(self) -> str:
         """Equal for equal contents."""
-        content = hashlib.sha256(repr((sorted(self.asked), [*self.runs])).encode())
+        facts = sorted(self.asked), self.n_asked, [*self.runs]
+        content = hashlib.sha256(repr(facts).encode())
         for rows in (self.people, *self.runs.values()):
             content.update(rows.either.tobytes() + rows.others.tobytes())
         content.update(np.ascontiguousarray(self.flags).tobytes())
@@ -88,6 +92,7 @@ def remarks_in(study: Study, data: Dataset, position: Mapping[int, int]) -> Stud
     place = {key: row for row, key in enumerate(keys)}
     people = RemarkRows.empty(len(data.answers))
     flags = np.zeros((len(data.items), len(FLAGS)), dtype=np.int64)
+    n_asked = 0
     rows = current_remarks(study).filter(
         answer__assignment__item__split=Item.Split.MAIN,
         answer__assignment__annotator__excluded_at=None,
@@ -105,9 +110,10 @@ def remarks_in(study: Study, data: Dataset, position: Mapping[int, int]) -> Stud
         if row is None:
             continue
         people.put(row, either=either, others=others)
+        n_asked += 1
         if flag:
             flags[position[item], FLAGS.index(flag)] += 1
-    return StudyRemarks(asked, people, flags, _of_runs(study, data, position))
+    return StudyRemarks(asked, people, flags, n_asked, _of_runs(study, data, position))
 
 
 def _of_runs(study: Study, data: Dataset, position: Mapping[int, int]) -> dict[str, RemarkRows]:

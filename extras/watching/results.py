@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.report.words import number_of
 from extras.watching.evidence import (
     CATEGORIES,
     ENOUGH,
@@ -109,8 +110,8 @@ def _first(moved: Sequence[str], by_kind: Mapping[str, Evidence], looks: int) ->
         count = "1 look" if looks == 1 else f"{looks:,} looks"
         return [f"Nothing shown after {count}."] if looks else ["No look yet."]
     words = {
-        JUDGE: "Judge moved: its answers to the same items have changed more often than when it "
-        "was asked at once.",
+        JUDGE: "Judge moved: its answers to the same items, or how certain it is of them, have "
+        "changed more than when it was asked at once.",
         ITEMS: "Items moved: new items are not like those of the set.",
         PEOPLE: "People moved: new annotators agree with the judge's frozen answers more or less "
         "often than those before.",
@@ -144,12 +145,22 @@ def _of_judge(
     asked = [numbers for numbers in looks if numbers.get("choices")]
     if asked:
         last = asked[-1]
-        words.append(
-            f"At the last look it had changed {_share(last['choices'])}: {last['lost']} were wrong "
-            f"instead of right, and {last['gained']} right instead of wrong."
-        )
-        if last["unanswered"]:
-            words.append(f"{last['unanswered']} items have no new answer or were changed.")
+        changed = f"At the last look it had changed {_share(last['choices'])}"
+        if any(item["right"] for item in watched.frozen["items"]):
+            changed += (
+                f": {last['lost']} were wrong instead of right, and {last['gained']} right instead "
+                "of wrong"
+            )
+        words.append(f"{changed}.")
+        if last["certainties"]:
+            usual = _every(at_once, "certainties")
+            words.append(
+                f"Its certainty had changed by {_mean_of(last['certainties'])} on average"
+                + (f", and by {_mean_of(usual)} when it was asked at once." if usual else ".")
+            )
+        if n := last["unanswered"]:
+            have, were = ("has", "was") if n == 1 else ("have", "were")
+            words.append(f"{number_of(n, 'item')} {have} no new answer or {were} changed.")
     if not watched.frozen["judge"]["versions"]:
         words.append(
             "The server names no version of this model, so only changed answers can show that it "
@@ -163,12 +174,17 @@ def _of_items(frozen: Sequence[Mapping[str, Any]], looks: Sequence[Mapping[str, 
     if not new:
         return ["No new items."]
     reasons = outside(frozen, new)
-    words = [f"{len(new):,} new items, of {len(_counting(new)):,} other personas."]
+    others = number_of(len(_counting(new)), "other persona")
+    words = [f"{number_of(len(new), 'new item')}, of {others}."]
     some = [one for one in reasons if one]
     if some:
         counts = Counter(name for one in some for name in one)
-        why = ", ".join(f"{n:,} have {_OUTSIDE[name]}" for name, n in counts.most_common())
-        words.append(f"{len(some):,} of them are outside of what was checked: {why}.")
+        why = ", ".join(
+            f"{n:,} {'has' if n == 1 else 'have'} {_OUTSIDE[name]}"
+            for name, n in counts.most_common()
+        )
+        are = "is" if len(some) == 1 else "are"
+        words.append(f"{len(some):,} of them {are} outside of what was checked: {why}.")
     else:
         words.append("All of them are within what was checked.")
     return words
@@ -210,9 +226,15 @@ def _of_people(frozen: Sequence[float], looks: Sequence[Mapping[str, Any]]) -> l
         return [f"No new annotators; {len(frozen):,} had answered before."]
     before, now = sum(frozen) / len(frozen), sum(new) / len(new)
     return [
-        f"{len(new):,} new annotators differ from the judge's frozen answers in {_percent(now)} of "
-        f"their answers; the {len(frozen):,} before did in {_percent(before)}."
+        f"{number_of(len(new), 'new annotator')} {'differs' if len(new) == 1 else 'differ'} from "
+        f"the judge's frozen answers in {_percent(now)} of their answers; the {len(frozen):,} "
+        f"before did in {_percent(before)}."
     ]
+
+
+def _mean_of(changes: Sequence[float]) -> str:
+    """A mean change of certainty, from 1 to 100."""
+    return f"{100 * sum(changes) / len(changes):.1f}"
 
 
 def _share(changed: Sequence[float]) -> str:

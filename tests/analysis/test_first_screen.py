@@ -310,6 +310,7 @@ def test_expected_and_observed_agreement_are_over_the_same_items():
 def test_cannot_tell_next_to_an_interval_without_0_has_its_reason(ends, has_reason):
     entry: dict[str, Any] = {"n": 240, "n_truth": 240, "share_a": 0.53, "share_a_scored": 0.53}
     entry |= {"truth_share_a": 0.5, "share_a_scored_ci": (0.49, 0.59)}
+    entry |= {f"right_when_{side}": {"n": 120, "correct": 90} for side in "ab"}
     test = {
         "kind": SIDES,
         "who": "judges.0",

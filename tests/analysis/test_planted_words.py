@@ -5,16 +5,22 @@ from random import Random
 
 import pytest
 
+from analysis.data.raters import REPORT_WRITTEN
 from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.rater_tests import rater_tests
 from analysis.report.render import render_html
+from analysis.report.sections.glance.accuracies import forest
+from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.methods import run_facts
+from analysis.report.sections.position import lights
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
-from annotation.models import Annotator
-from judging.models import JudgeRun
+from annotation import services
+from annotation.models import Annotator, Assignment
+from judging.models import JudgeRun, Judgment
 from studies.models import Item, Study
+from studies.services.studies import record
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
@@ -27,7 +33,8 @@ def planted(
     judge=lambda place: place % 5 > 0,
     people=lambda place, seat: (place + seat) % 4 > 0,
     *,
-    answers_of=lambda place: 3,
+    answers_of=None,
+    per_item=3,
     n_people=15,
     persona_of=lambda place: place % 20,
     topic_of=lambda place: "",
@@ -38,7 +45,7 @@ def planted(
     study = make_study(state=Study.State.CLOSED, extras=[], **settings)
     run = make_run(study=study, judge="j")
     personas = [make_persona(study=study) for _ in range(20)]
-    raters = [make_rater(study=study) for _ in range(15)]
+    raters = [make_rater(study=study) for _ in range(n_people)]
     for place in range(100):
         truth = "r1" if place % 2 else "r2"
         item = make_item(
@@ -48,8 +55,8 @@ def planted(
             first_person=truth,
             topic=topic_of(place),
         )
-        for seat in range(answers_of(place)):
-            rater = raters[(place * 3 + seat) % n_people]
+        for seat in range(answers_of(place) if answers_of else per_item):
+            rater = raters[(place * per_item + seat) % n_people]
             answer(rater, item, choice_of(truth, people(place, seat)), 70)
         judge_item(run, item, choice_of(truth, judge(place)), 70)
     return study
@@ -72,6 +79,19 @@ def test_more_data_are_not_advised_where_they_would_not_help():
     assert advice[0].startswith("Ask without ties, or about responses that differ more")
     assert advice[1].startswith("Check the known answers first")
     assert advice[2].startswith("Items spread more evenly over personas")
+
+
+def test_ties_are_no_sign_of_exchanged_responses():
+    study = planted(
+        people=lambda place, seat: place % 10 == 0,
+        choice_of=lambda truth, is_right: truth if is_right else "tie",
+        allow_tie=True,
+    )
+    report = report_of(study)
+    texts = {code: str(text) for code, text in caution_texts(report)}
+
+    assert texts["constant"].endswith("the majority of people on 10.0 %.")
+    assert "exchanged" not in " ".join([*texts.values(), verdict_of(report).settling])
 
 
 def test_a_judge_that_is_always_right_may_have_seen_the_answers():
@@ -242,3 +262,63 @@ def test_nothing_is_said_of_personas_where_people_answer_for_themselves():
     assert methods.startswith("The study has 100 items; each asks “Which response do you prefer?”")
     assert "judged 100 items (setting" in methods
     assert "known right answer" not in verdict_of(report).settling
+
+
+def test_errors_where_one_side_is_always_right_are_no_lean_to_the_other_side():
+    """The response that is right is always shown first, as in some files."""
+    study = planted()
+    for rows in (Assignment.objects.filter(annotator__study=study), Judgment.objects.all()):
+        for side in ("r1", "r2"):
+            rows.filter(item__first_person=side).update(shown_first=side)
+
+    people, _ = (str(light.text) for light in lights(report_of(study)))
+
+    assert people.startswith("We cannot tell whether the side matters for people: side A was")
+    assert " and right in 100.0 % (a difference of −25.0 points, 95 % CI −" in people
+    assert people.endswith("Errors without a preference for a side would give −25.0 points.")
+
+
+def test_two_runs_of_a_judge_that_saw_the_same_are_one_way():
+    study = planted()
+    judged = make_run(study=study, judge="j", seed=8)
+    for item in Item.objects.filter(study=study):
+        judge_item(judged, item, "r1", 70)
+
+    words = methods_paragraph(report_of(study))
+    assert "judged 100 items in 2 runs from the whole persona (setting" in words
+
+
+def test_judges_that_answer_alike_are_compared_two_by_two():
+    study = planted()
+    runs = [make_run(study=study, judge=name) for name in ("k", "shy")]
+    for place, item in enumerate(Item.objects.filter(study=study).order_by("pk")):
+        for run in runs[: 2 if place % 4 else 1]:
+            judge_item(
+                run, item, JudgeRun.objects.get(judge__name="j").judgments.get(item=item).choice
+            )
+
+    said = " ".join(verdict_of(report_of(study)).caveats)
+    assert "j gives the same answer as k to all 100 and as shy to all 75 items that both" in said
+
+
+def test_an_exclusion_after_a_report_is_said_to_be_one():
+    study = planted()
+    early, late = Annotator.objects.filter(study=study)[:2]
+    services.exclude(annotator_id=early.pk, reason="Too fast.", reopen_seats=False)
+    record(study, REPORT_WRITTEN)
+    services.exclude(annotator_id=late.pk, reason="Too different.", reopen_seats=False)
+
+    assert (
+        "2 people are excluded, 1 of them after the first report, which could show the result."
+        in verdict_of(report_of(study)).caveats
+    )
+
+
+def test_the_only_person_leans_alone():
+    study = planted(per_item=1, n_people=1, people=lambda place, seat: place % 2 > 0)
+
+    report = report_of(study)
+    people, _ = (str(light.text) for light in lights(report))
+
+    assert str(forest(report).caption).endswith(" The line marks the only person.")
+    assert people.startswith("The only person leans to side A: side A was chosen in 100.0 %")

@@ -90,7 +90,7 @@ def test_people_who_always_tie():
     majority = report["human"]["majority"]
     assert (majority["n"], majority["ties"]) == (0, 4)
     assert report["human"]["individual"]["accuracy"] == 0.5
-    assert "their answers tie on 4" in report["headline"]["sentences"][1]
+    assert "their votes tie on 4" in report["headline"]["sentences"][1]
 
 
 def test_no_truth():

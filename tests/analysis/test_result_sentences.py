@@ -262,6 +262,9 @@ def positions(draw, most):
     entry["truth_share_a"] = draw(shares) if n_truth else None
     entry["share_a_scored"] = draw(shares) if n_truth else None
     put(entry, "share_a_scored_ci", draw(intervals(0.5, 0.0)) if n_truth else None)
+    n_a = draw(st.integers(0, n_truth))
+    for key, among in (("right_when_a", n_a), ("right_when_b", n_truth - n_a)):
+        entry[key] = {"n": among, "correct": draw(st.integers(0, among))}
     return entry
 
 
@@ -451,7 +454,7 @@ def test_every_sentence_about_sides_biases_groups_and_claims_is_sound(report, da
                 "+" if "lean to side A" in words.replace("leans", "lean") else "−"
             }
         elif light == "unknown" and gap and gap[2] and gap[2] == gap[3]:
-            assert "can be chance" in words
+            assert "can be chance" in words or "Errors without a preference" in words
     for claim, number, interval, about in ([c.text for c in row] for row in table.cells):
         if not claim.startswith("Open: ") and number != "–":
             is_up, is_down = (any(word in claim for word in words) for words in (UP, DOWN))

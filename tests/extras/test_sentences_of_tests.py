@@ -64,7 +64,12 @@ def remarks(draw):
     others |= {"popular_right": draw(shares), "majority_right": draw(shares)}
     judges = [named(draw, {"run": "a", "n": 5, "above": draw(entries_of(few=True))})]
     flagged = draw(st.integers(0, 20))
-    flags = {"answers": flagged, "items": flagged, "by_two": flagged // 2}
+    flags = {
+        "asked": draw(st.integers(flagged, 400)),
+        "answers": flagged,
+        "items": flagged,
+        "by_two": flagged // 2,
+    }
     others = {"people": others, "judges": judges}
     found = {"answers": 400, "flags": flags, "either": {"people": either}, "others": others}
     return {"remarks": found}

@@ -1,7 +1,7 @@
 """The chapter on limits: all possible claims of the report, and how many hold."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.data.verdicts import Ints
 from analysis.report.quantities import Population, Quantity, Text, Words, say
+from analysis.report.rater_tests import is_lean_of_errors, position_of
 from analysis.report.report_json import Json, estimate, number, put
 from analysis.report.results import late_changes, unplanned
 from analysis.report.rules import LEVEL
@@ -75,7 +76,8 @@ class RaterClaim:
 
 def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     """The entry of report.json: every kind with its level, and raters' tests."""
-    rater_claims = [*_sides(study), *_lengths(study), *_certainty(study)]
+    sides = [_beyond_errors(claim, earlier) for claim in _sides(study)]
+    rater_claims = [*sides, *_lengths(study), *_certainty(study)]
     rater_claims += _on_parts(study, TOPICS, [item.topic for item in study.data.items])
     languages = study.data.languages
     rater_claims += _on_parts(
@@ -162,6 +164,15 @@ def _sides(study: ReportedStudy) -> list[RaterClaim]:
         known = (chosen >= 0) & (right >= 0)
         values.append((who, np.where(known, right - chosen, np.nan), item))
     return _flipped(study, SIDES, values, _means(values))
+
+
+def _beyond_errors(claim: RaterClaim, earlier: ReportJson) -> RaterClaim:
+    """A claim about sides does not hold if errors without a preference give half of it or more."""
+    entry, _ = position_of(earlier, claim.who)
+    lean = claim.gap.value if claim.gap else None
+    if lean is None or np.isnan(claim.p_max) or not is_lean_of_errors(entry, lean):
+        return claim
+    return replace(claim, p_max=1.0)
 
 
 def _lengths(study: ReportedStudy) -> list[RaterClaim]:

@@ -36,6 +36,7 @@ from analysis.report.quantities import (
     Slot,
     Text,
     Words,
+    capitalised,
     clause,
     joined,
     say,
@@ -44,7 +45,9 @@ from analysis.report.rater_tests import (
     LengthErrors,
     RaterTest,
     held,
+    is_lean_of_errors,
     is_one,
+    lean_of_errors,
     of_names,
     position_of,
     rater_tests,
@@ -70,7 +73,7 @@ from analysis.report.section import (
     Section,
     Sentence,
 )
-from analysis.report.sentences import LENGTH, MAJORITY, SIDES, SINGLE, at, members
+from analysis.report.sentences import LENGTH, MAJORITY, SIDES, SINGLE, at, members, single_words
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import named_entries
@@ -180,14 +183,15 @@ class SideChosen:
     """How often people or a run chose side A, and how often it was right in the same answers.
 
     `chosen` and `right` are of the answers with a known right side, if there are any. `result` is
-    the test that both differ; runs that saw less of the persona have none.
+    the test that both differ; runs that saw less of the persona have none. `by_errors` is the
+    difference that errors alone would give, if it is half of it or more.
     """
 
     who: Name | Words
-    is_one: bool
     chosen: Quantity
     right: Quantity | None
     result: TestResult | None
+    by_errors: Quantity | None = None
 
     @classmethod
     def of(cls, report: ReportJson, who: str, name: Name | Words) -> "SideChosen | None":
@@ -196,17 +200,19 @@ class SideChosen:
         if entry["share_a"] is None:
             return None
         result = next((t.result for t in rater_tests(report, SIDES) if t.who == who), None)
-        is_one = isinstance(name, Name)
         if entry["truth_share_a"] is None or not entry["n_truth"]:
             of = Population("answer", n=entry["n"], path=f"{path}.n")
             share = Quantity("share", of, entry["share_a"], f"{path}.share_a")
-            return cls(name, is_one, share, None, result)
+            return cls(name, share, None, result)
         of = scored_sides(entry, path)
         interval = QuantityInterval.at(entry, "share_a_scored_ci", path)
         place = f"{path}.share_a_scored"
         share = Quantity("share", of, entry["share_a_scored"], place, interval)
         right = Quantity("share", of, entry["truth_share_a"], f"{path}.truth_share_a")
-        return cls(name, is_one, share, right, result)
+        by_errors = None
+        if result is not None and is_lean_of_errors(entry, result.value.value):
+            by_errors = Quantity("points", of, lean_of_errors(entry))
+        return cls(name, share, right, result, by_errors)
 
     @property
     def n(self) -> int:
@@ -242,13 +248,16 @@ class SideChosen:
             return Light("green", say(form, **words))
         words["open"] = cannot_tell(clause("the side matters for {who}", who=self.who))
         words["chance"] = by_chance(gap.interval)
+        if self.by_errors is not None and gap.interval.excludes_zero:
+            form = " Errors without a preference for a side would give {x} points."
+            words["chance"] = clause(form, x=self.by_errors)
         return Light("unknown", say(f"{{open}}: {chosen}.{{chance}}", **words))
 
     @property
     def leans(self) -> str:
         """The verb and the side of a claim that holds."""
         above = self.result is not None and self.result.finding is Finding.ABOVE
-        return f"{'leans' if self.is_one else 'lean'} to side {'A' if above else 'B'}"
+        return f"{'leans' if is_one([self.who]) else 'lean'} to side {'A' if above else 'B'}"
 
 
 @dataclass(frozen=True)
@@ -272,7 +281,7 @@ def is_even(result: TestResult) -> bool:
 
 def sides_chosen(report: ReportJson) -> list[tuple[SideChosen, str, str]]:
     """People and runs, each with the colour and the symbol of its mark."""
-    sides = [(SideChosen.of(report, SINGLE, Words("people")), PEOPLE, "circle")]
+    sides = [(SideChosen.of(report, SINGLE, Words(single_words(report))), PEOPLE, "circle")]
     sides += [
         (SideChosen.of(report, f"judges.{place}", Name(name)), colour, symbol)
         for place, (name, _, (colour, _, symbol)) in enumerate(styled_runs(report))
@@ -290,7 +299,7 @@ def position_figure(report: ReportJson) -> Figure | None:
     rows = sides_chosen(report)
     if not rows:
         return None
-    names = [str(side.who) if side.is_one else "People" for side, *_ in rows]
+    names = [str(capitalised(clause("{who}", who=side.who))) for side, *_ in rows]
     shares = [str(clause("{x} of {x.size}", x=side.chosen)) for side, *_ in rows]
     traces = [
         scatter_trace(

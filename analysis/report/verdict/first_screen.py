@@ -33,6 +33,7 @@ from analysis.report.results import (
     clusters_of,
     decided_by_both,
     decided_by_judge,
+    excluded_people,
     is_about_themselves,
     is_lopsided,
     items,
@@ -318,15 +319,20 @@ def _identical(report: ReportJson) -> Text | None:
             and matrix[one + 1][place]["n"] >= FEWEST_ALIKE
         ]
         if pairs:
-            both = [
-                items(report, "that both decided", n) for n in dict.fromkeys(n for _, n in pairs)
+            name, same = run_name(judge, judges), [items(report, "", n) for _, n in pairs]
+            if len({n for _, n in pairs}) == 1:
+                return say(
+                    "{names} give the same answer to all {of.size} items that {both} decided.",
+                    names=Name(listed([name, *(other for other, _ in pairs)])),
+                    of=same[0],
+                    both=Words("both" if len(pairs) == 1 else "two of them"),
+                )
+            others = [
+                clause("as {other} to all {of.size}", other=Name(other), of=of)
+                for (other, _), of in zip(pairs, same, strict=True)
             ]
-            names = [run_name(judge, judges), *(name for name, _ in pairs)]
-            return say(
-                "{names} give the same answer to all {sizes} items that both decided.",
-                names=Name(listed(names)),
-                sizes=joined([clause("{of.size}", of=of) for of in both]),
-            )
+            form = "{name} gives the same answer {others} items that both decided."
+            return say(form, name=Name(name), others=joined(others))
     return None
 
 
@@ -361,8 +367,8 @@ def _unknown_truth(report: ReportJson) -> Text | None:
 
 
 def _excluded(report: ReportJson) -> Text | None:
-    people = Population("person", n=report["human"]["not_counted"].get("excluded_people", 0))
-    return say("{people} {people.is} excluded.", people=people) if people.n else None
+    people = excluded_people(report)
+    return say("{people}.", people=people) if people else None
 
 
 def _averages(report: ReportJson) -> Text:
@@ -521,13 +527,14 @@ def _nothing_to_compare(report: ReportJson) -> Text | None:
             "Ask without ties, or about responses that differ more: people’s ties count as wrong."
         )
     sides = {
-        people_words(report): majority,
-        judge_name(report, index): report["judges"][index],
+        MAJORITY: (people_words(report), majority),
+        f"judges.{index}": (judge_name(report, index), report["judges"][index]),
     }
+    # Sides that give many ties are right less often without any exchange.
     below = [
         name
-        for (name, side), who in zip(sides.items(), (MAJORITY, f"judges.{index}"), strict=True)
-        if who not in ties and _is_below(side, chance)
+        for who, (name, side) in sides.items()
+        if who not in ties and side["n"] >= MIN_COMPARED and _is_below(side, chance)
     ]
     if len(below) == len(sides):
         return say(

@@ -14,6 +14,8 @@ from analysis.report.report_json import without_people
 from extras.certificates import tasks, views
 from extras.certificates.computed import Certificates
 from extras.certificates.models import Certificate, Labelling
+from studies.models import Item
+from tests.analysis.builders import answer, make_rater
 from tests.analysis.labelled_items import judge_it, make_certifiable
 from tests.analysis.partial import report_of
 
@@ -81,7 +83,8 @@ def test_a_certificate_and_its_labels_are_told_with_their_numbers(study):
     said = (
         "steady was certified on 2026-03-04 with 60 items: with 90 % confidence, at most 10 % of "
         "the answers whose stated certainty is 61 or more differ from the personas’ own answers, "
-        "counting every item equally, on new items drawn like these. It labelled 40 of 60 items."
+        "counting every item equally, on new items drawn like these, each with a persona and a "
+        "question of its own. It labelled 40 of 60 items."
     )
     assert said in findings(report)
     page = render_html(report, date=dt.date(2026, 3, 5))
@@ -98,8 +101,30 @@ def test_a_refusal_says_how_many_labels_would_be_enough(study):
     assert (entry["state"], entry["threshold"], entry["coverage"]) == ("refused", None, None)
     assert entry["threshold_reason"] == entry["labelled_reason"] == "not_certified"
     assert entry["needed"] == job.result["needed"] > 60
-    assert f"About {entry['needed']:,} labelled items would be enough." in findings(report)
+    assert (
+        f"About {entry['needed']:,} labelled items would be enough with a probability of 80 %, if "
+        "errors and stated certainty stay as observed."
+    ) in findings(report)
     assert "steady was not certified on 2026-03-04: 60 items do not show" in findings(report)
+
+
+def test_one_item_is_one_and_a_majority_is_that_of_these_annotators():
+    few = make_certifiable(1)
+    judge_it(few)
+    job = certify(few)
+
+    said = findings(report_of(few))
+    assert "1 item does not show, with 90 % confidence" in said
+    assert (
+        "1 item with a persona and a question of its own, drawn from 1 labelled one, does"
+        in (job.result["sentence"])
+    )
+    many = make_certifiable(60)
+    judge_it(many)
+    for item in Item.objects.filter(study=many):
+        answer(make_rater(study=many), item, item.first_person)
+    certify(many, target="majority")
+    assert "of its own, and answered by these annotators." in findings(report_of(many))
 
 
 def test_the_table_has_a_row_for_each_and_the_choice_among_several_is_a_finding(study):

@@ -210,6 +210,20 @@ def test_a_study_with_few_or_odd_grades_says_what_is_missing():
     assert "We cannot tell whether j predicts the answer of one annotator" in page
 
 
+def test_a_judge_with_a_longer_scale_than_people_has_no_kappa():
+    study = make_study()
+    item = make_item(study=study)
+    set_questions(study_id=study.pk, wanted=ALL | {"criteria": False}, user=None)
+    given = answer(make_rater(study=study), item, "r1")
+    store(Grades(answer=given, revision=1, strength=1, score_1=5, score_2=1))
+    run = make_run(study=study, judge="j", setting="score-7")
+    judge_item(run, item, "r1", None, details={"scores": {"r1": 7, "r2": 1}})
+
+    [judge] = report_of(study)["graded"]["scores"]["judges"]
+    assert (judge["kappa"], judge["kappa_reason"]) == (None, "other_scale")
+    assert judge["level"]["value"] == 0
+
+
 def test_a_kappa_with_quadratic_weights():
     scale = np.arange(1.0, 6)
     one, other = np.array([1, 2, 3, 4, 5, np.nan]), np.array([1.2, 2, 4, 4, 4, 3])

@@ -154,9 +154,7 @@ def test_who_is_excluded_from_the_later_wave_has_completed_it_without_answers(fi
 
     assert (report["wave"]["completed"], report["wave"]["change"]["people"]) == (9, 8)
     words = [str(sentence.text) for sentence in CHAPTER.sentences(report)]
-    assert words[0] == (
-        "9 of 12 people who completed the first wave and count in it completed wave 2 (75.0 %)."
-    )
+    assert words[0] == ("9 of 12 people counted in the first wave completed wave 2 (75.0 %).")
     assert words[1].startswith("We cannot tell whether those who completed this wave differ")
     kinds = {kind["kind"]: kind["tested"] for kind in report["claims_tested"]["kinds"]}
     assert kinds["who completed a later wave"] == 3

@@ -154,7 +154,9 @@ def test_the_chapter_says_what_was_remarked(study):
     assert found["either"]["judges"][0]["either"]["value"] == 1.0
     page = render_html(report, date=date(2026, 1, 1))
     words = [str(sentence.text) for sentence in CHAPTER.sentences(report)]
-    assert words[0] == "3 of 480 answers flag an item: 1 item, 1 of these by at least two people."
+    assert words[0] == (
+        "Items flagged in 3 of 480 answers: 1 item, 1 of these by at least two people."
+    )
     assert "Annotators guess that more others choose as they do than in fact do" in page
     assert "others guesses that more people choose as it does than in fact do" in page
     assert "Wrong choices accept the other response more often than right ones" in page
@@ -175,6 +177,20 @@ def test_a_study_without_answers_or_truth_has_a_chapter(db):
     assert words[0] == "Nobody flagged an item in 1 answer."
     assert any(text.startswith("We cannot tell whether wrong choices") for text in words)
     assert "Remarks at items" in render_html(report, date=date(2026, 1, 1))
+
+
+def test_answers_that_nobody_could_remark_are_not_said_to_have_no_flag(db):
+    study = make_study()
+    set_questions(study_id=study.pk, wanted=ALL, user=None)
+    items = [make_item(study=study) for _ in range(4)]
+    rater = make_rater(study=study)
+    early = [answer(rater, item, "r1") for item in items]
+
+    assert "agged" not in str(next(CHAPTER.sentences(report_of(study))).text)
+    store(Remarks(answer=early[0], revision=1))
+    assert str(next(CHAPTER.sentences(report_of(study))).text) == (
+        "Nobody flagged an item in 1 answer (of 4) that could."
+    )
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_a_person_in_several_waves_is_one_person_with_one_answer_to_an_item():
     assert found["study"]["source"]["pooled_people"] == people
     assert sorted(row["rater"].count(" + ") for row in human["raters"]) == [0, 1, 1, 1]
     words = methods_paragraph(found)
-    assert words.startswith("pilot and main, pooled, have 12 items")
+    assert words.startswith("The studies pilot and main, pooled, have 12 items")
     assert "4 people gave 48 answers" in words
     assert "7 participations were finished, for 4.50 USD each and about" in words
     limits = {entry["limit"]: entry["text"] for entry in found["limitations"]}

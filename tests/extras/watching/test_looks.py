@@ -19,6 +19,7 @@ from extras.watching.looks import (
 )
 from extras.watching.models import Look, WatchedSet
 from extras.watching.notices import needs_of, send_mail_about
+from extras.watching.results import result_of
 from judging.models import Judge, Judgment
 from judging.runs import lifecycle
 from judging.selectors import run_progress
@@ -114,6 +115,28 @@ def test_a_judge_whose_answers_changed_has_moved_and_people_are_told_once(run, w
     assert watched.study.log.filter(event="watched set moved").count() == 1
     mark_as_read(watched.pk)
     assert list(needs_of(watched.study)) == []
+
+
+def test_a_judge_of_another_certainty_is_not_said_to_answer_otherwise(run, watched, llm):  # noqa: F811
+    def unsure(body, n):
+        answered = reply(body, n)
+        answered.body = answered.body.replace(b"[[90]]", b"[[20]]")
+        return answered
+
+    look_and_wait(watched, inline=True)
+    llm.answer = unsure
+    for _ in range(4):
+        look_and_wait(watched, inline=True)
+
+    watched.refresh_from_db()
+    assert watched.result["moved"] == ["judge"]
+    words = " ".join(watched.result["sentences"])
+    assert "its answers to the same items, or how certain it is of them, have changed more" in words
+    assert "At the last look it had changed 0 of 40 (0.0 %): 0 were wrong" in words
+    assert "Its certainty had changed by 70.0 on average, and by 0.0 when it was" in words
+    for item in watched.frozen["items"]:
+        item["right"] = ""
+    assert "At the last look it had changed 0 of 40 (0.0 %)." in result_of(watched)["sentences"]
 
 
 @pytest.mark.nightly

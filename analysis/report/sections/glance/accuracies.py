@@ -29,6 +29,7 @@ from analysis.report.quantities import Name, Population, Quantity, Text, Words, 
 from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, cell, put_interval
 from analysis.report.results import (
+    NOTHING,
     accuracy_of,
     cannot_tell,
     decided_by_judge,
@@ -371,7 +372,12 @@ def forest(report: ReportJson) -> Figure | None:
     return Figure(
         "accuracy",
         _forest_title(report),
-        say("Share of right answers, with 95 % intervals. The line marks the majority of people."),
+        say(
+            "Share of right answers, with 95 % intervals.{line}",
+            line=clause(" The line marks {who}.", who=Words(people_words(report)))
+            if lines
+            else NOTHING,
+        ),
         "at_a_glance",
         [drawing],
     )

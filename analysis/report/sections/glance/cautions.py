@@ -402,7 +402,7 @@ def _constant_texts(
 ) -> Iterator[Text]:
     """One sentence for all sides that were scored on the same items.
 
-    Sides that are wrong because they are `tied` do not name the other response.
+    Those in `tied` err because they give ties, not because responses are exchanged.
     """
     for of in dict.fromkeys(side.of for side in beaten):
         same = [side for side in beaten if side.of == of]

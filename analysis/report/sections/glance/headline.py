@@ -244,7 +244,7 @@ def _no_people(report: ReportJson) -> Text:
     majority = report["human"]["majority"]
     if majority["ties"]:
         return say(
-            "Annotators decided no item: their answers tie on {of}.",
+            "Annotators decided no item: their votes tie on {of}.",
             of=items(report, "", majority["ties"], f"{MAJORITY}.ties"),
         )
     if majority["no_truth"]:

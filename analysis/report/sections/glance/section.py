@@ -177,7 +177,7 @@ def _of_people(report: ReportJson) -> Iterator[Text]:
         yield say("{none} {none.has} no answer from people.", none=none)
     if n := people["majority"]["ties"]:
         ties = items(report, "", n, "human.majority.ties")
-        yield say("{ties} {ties.has} no majority, because people’s answers tie.", ties=ties)
+        yield say("{ties} {ties.has} no majority, because votes tie.", ties=ties)
 
 
 # States of a headline that compares a judge with people.

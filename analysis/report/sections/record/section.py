@@ -25,7 +25,7 @@ from analysis.report.quantities import (
     sentences,
 )
 from analysis.report.report_json import Json, number, pick, put
-from analysis.report.results import NOTHING, items, no_people
+from analysis.report.results import NOTHING, excluded_people, items, no_people
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.record.participation import Annotators, ItemsSection, Participation
 from analysis.report.study import ReportedStudy
@@ -444,13 +444,12 @@ def _item_rows(report: ReportJson, table: ShownTable) -> Iterator[Any]:
 
 
 def _excluded(report: ReportJson) -> Text | None:
-    n = report["human"]["not_counted"].get("excluded_people", 0)
-    people = Population("person", n=n, path="human.not_counted.excluded_people")
-    if not n:
+    people = excluded_people(report)
+    if people is None:
         return None
     return say(
-        "{people} {people.is} excluded. Another view of the report shows whether the headline "
-        "would be the same with them.",
+        "{people}. Another view of the report shows whether the headline would be the same with "
+        "them.",
         people=people,
     )
 
