@@ -201,7 +201,9 @@ def _certainty(study: ReportedStudy) -> Iterator[RaterClaim]:
     """
     votes, items = study.votes, np.arange(len(study.data.items))
     sides = [(SINGLE, votes.certainty, study.correct_alone, votes.item)]
-    sides.append((MAJORITY, study.people.certainty, study.people.correct, items))
+    # The only person is their own majority.
+    if votes.n_annotators > 1:
+        sides.append((MAJORITY, study.people.certainty, study.people.correct, items))
     for place in study.whole_runs:
         side = study.judges[place]
         sides.append((f"judges.{place}", side.certainty, side.correct, items))
