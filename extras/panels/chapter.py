@@ -42,14 +42,11 @@ def panels(study: ReportedStudy) -> Json:
         "accuracy": np.where(is_scored, choice == truth, np.nan),
         "agreement": agreement_with_others(choice, answers.item),
     }
-    tests = {
-        name: panels_differ(
-            person_scores(measured, answers.item, answers.rater, len(study.data.raters)),
-            sent.panel,
-            rng=study.rng(),
-        )
+    scores = {
+        name: person_scores(measured, answers.item, answers.rater, len(study.data.raters))
         for name, measured in values.items()
     }
+    tests = {name: panels_differ(of, sent.panel, rng=study.rng()) for name, of in scores.items()}
     for name, measured in values.items():
         if np.isnan(measured).all():
             tests[name] = replace(tests[name], reason=NO_VALUES[name])
@@ -60,6 +57,7 @@ def panels(study: ReportedStudy) -> Json:
         "panels": {
             "groups": [
                 _group(name, of_answer == place, int((sent.panel[people] == place).sum()), values)
+                | _above(sent.panel == place, scores)
                 for place, name in enumerate(sent.names)
                 if (sent.panel[people] == place).any()
             ],
@@ -82,6 +80,17 @@ def _group(
     return entry
 
 
+def _above(members: "np.typing.NDArray[np.bool_]", scores: Mapping[str, Scores]) -> Json:
+    """How far its people are above the mean of their items, which is what is tested."""
+    entry: Json = {}
+    for measure, why in NO_VALUES.items():
+        known = scores[measure][members]
+        known = known[~np.isnan(known)]
+        mean = number(known.mean()) if known.size else None
+        put(entry, f"{measure}_above", mean, why)
+    return entry
+
+
 def _test(measure: str, test: PanelTest, p_holm: float | None) -> Json:
     entry: Json = {"of": measure, "panels": test.panels, "people": test.people}
     put(entry, "p", number(test.p), test.reason)
@@ -98,10 +107,14 @@ def groups_table(report: ReportJson) -> Table:
             ("People", "count", "people"),
             ("Answers", "count", "answers"),
             ("Right", "percent", "accuracy"),
+            ("above items", "points", "accuracy_above", "Right"),
             ("Agreement with others", "percent", "agreement"),
+            ("above items", "points", "agreement_above", "Agreement with others"),
         ],
-        "Agreement with others: of all other people’s answers to the same items, the share that is "
-        "the same. Panels are not drawn: their people may differ in more than the panel.",
+        "Above items: each person’s mean minus the mean of their items, over people; panels can "
+        "have answered easier items. Agreement with others: of all other people’s answers to the "
+        "same items, the share that is the same. Panels are not drawn: their people may differ in "
+        "more than the panel.",
         first="Panel",
     )
 
@@ -140,6 +153,8 @@ class PanelsSection(Section):
         panels.groups.answers | count | Their answers.
         panels.groups.accuracy | share | Share of right answers.
         panels.groups.agreement | share | Share of the others’ answers that is the same.
+        accuracy_above | share | Mean over people of their share minus that of their items.
+        agreement_above | share | The same of agreement with others.
         tests | list | Tests that panels do not differ.
         of | text | What is compared: accuracy or agreement.
         tests.panels | count | Panels with enough people.
@@ -190,16 +205,16 @@ def _in_words(report: ReportJson, entry: ReportJson, path: str) -> Text:
     )
     if not holds(entry, level_of(report, KIND), "p_holm"):
         return say("{open} ({size}).", open=cannot_tell(differ), size=size)
-    shares = []
+    above = []
     for place, group in enumerate(groups):
-        value, at = group[entry["of"]], f"panels.groups.{place}"
-        if value is not None and group["people"] >= FEWEST:
+        key, at = f"{entry['of']}_above", f"panels.groups.{place}"
+        if group[key] is not None and group["people"] >= FEWEST:
             own = Population("person", "", group["people"], path=f"{at}.people")
-            share = Quantity("rate", own, value, f"{at}.{entry['of']}")
+            points = Quantity("points", own, group[key], f"{at}.{key}")
             name = Name(group["name"])
-            shares.append((value, clause("{x} ({x.of} of {name})", x=share, name=name)))
-    (_, low), *_, (_, high) = sorted(shares, key=lambda share: share[0])
-    form = "{differ}, from {low} to {high}: {size}."
+            above.append((group[key], clause("{x} ({x.of} of {name})", x=points, name=name)))
+    (_, low), *_, (_, high) = sorted(above, key=lambda one: one[0])
+    form = "{differ}, from {low} to {high} points from the mean of their items: {size}."
     return say(form, differ=differ, low=low, high=high, size=size)
 
 

@@ -322,3 +322,5 @@ def test_the_only_person_leans_alone():
 
     assert str(forest(report).caption).endswith(" The line marks the only person.")
     assert people.startswith("The only person leans to side A: side A was chosen in 100.0 %")
+    members = report["claims_tested"]["members"]
+    assert "majority" not in {one["who"] for one in members if one["kind"] == CALIBRATION}

@@ -146,7 +146,7 @@ def wordings(draw):
 @st.composite
 def panels(draw):
     groups = [
-        {"name": name, "people": 12, "accuracy": draw(shares), "agreement": draw(shares)}
+        {"name": name, "people": 12, "accuracy_above": draw(st.floats(-1, 1))}
         for name in ("k", "2nd")
     ]
     tests = [{"of": "accuracy", "people": 24, "panels": 2, "p": 0.1, "p_holm": draw(adjusted)}]

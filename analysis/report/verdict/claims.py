@@ -273,7 +273,8 @@ def _of_other_kinds(report: ReportJson) -> Iterator[ReportClaim]:
         if entry["hold"] and entry["kind"] not in {*_FORMS, CERTAIN, GROUPS, LANGUAGES, TOPICS}:
             tested = Population("claim", "tested", entry["tested"])
             held = clause(
-                "{kind}: {hold} of {hold.n} hold",
+                "{kind}: {hold} of {hold.n} {verb}",
+                verb=Words("holds" if entry["hold"] == 1 else "hold"),
                 kind=bare(entry["kind"]),
                 hold=Quantity("count", tested, entry["hold"]),
             )

@@ -64,10 +64,34 @@ def test_panels_that_differ_are_named_with_their_shares_and_a_test(study):
     methods, finding, _ = (str(sentence.text) for sentence in CHAPTER.sentences(report))
     assert "MTurk 8, SONA 8" in methods
     assert finding.startswith(
-        "Panels differ in accuracy, from 50.0 % (8 people of SONA) to 100.0 % (8 people of MTurk): "
-        "2 panels, 16 people, adjusted p "
+        "Panels differ in accuracy, from −25.0 (8 people of SONA) to +25.0 (8 people of MTurk) "
+        "points from the mean of their items: 2 panels, 16 people, adjusted p "
     )
     assert "panels" in {kind["kind"] for kind in report["claims_tested"]["kinds"]}
+
+
+@stored_at_once()
+def answered_other_items(study):
+    """MTurk answers easy items mostly, SONA hard ones, and SONA is better at each."""
+    items = [make_item(study=study, key=f"i{n:02}") for n in range(40)]
+    people = [make_rater(study=study) for _ in range(16)]
+    for n, person in enumerate(people):
+        for k, item in enumerate(items):
+            is_easy, is_sona = k < 20, n >= 8
+            if is_easy != is_sona or (n + k) % 4 == 0:
+                ease = 18 if is_easy else 6
+                is_right = (7 * n + 3 * k) % 20 < ease + (2 if is_sona else -2)
+                answer(person, item, "r1" if is_right else "r2", 70)
+
+
+def test_panels_are_ordered_by_what_is_tested_and_not_by_how_easy_their_items_were(study):
+    answered_other_items(study)
+    sent(study)
+
+    mturk, sona = report_of(study)["panels"]["groups"]
+
+    assert mturk["accuracy"] > sona["accuracy"]
+    assert mturk["accuracy_above"] < 0 < sona["accuracy_above"]
 
 
 def test_panels_that_do_not_differ_are_not_said_to(study):
