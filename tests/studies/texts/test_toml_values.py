@@ -38,5 +38,5 @@ def test_a_file_of_a_study_that_is_no_toml_is_refused_in_words(tmp_path, text):
 def test_a_file_of_a_study_in_another_encoding_says_so(tmp_path):
     (tmp_path / "study.toml").write_bytes(b'a = "\xff"')
 
-    with pytest.raises(StudyError, match="study.toml is not in UTF-8"):
+    with pytest.raises(StudyError, match=r"study\.toml is not in UTF-8"):
         Folder(tmp_path).toml("study.toml")
