@@ -11,11 +11,11 @@ def main() -> None:
     from django.core.management import execute_from_command_line
     from django.db import DatabaseError
 
+    from studies.console import console
+
     try:
-        execute_from_command_line(sys.argv)
-    except KeyboardInterrupt:
-        sys.stderr.write("\nStopped. What was stored until now is kept.\n")
-        sys.exit(130)
+        with console():
+            execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(str(error))
     except DatabaseError:

@@ -1,7 +1,6 @@
 """The files of a study, written by hand or exported, and parts of its design that extras add."""
 
 import json
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from studies.importers.files.faults import MAX_BYTES
 from studies.importers.files.lines import document
 from studies.models import Study
 from studies.texts.json_values import NotJson
+from studies.texts.toml_values import NotToml, toml_value
 
 T = TypeVar("T")
 _MISSING: Any = object()
@@ -56,13 +56,13 @@ class Folder:
         try:
             return self.file(name).read().decode("utf-8")
         except UnicodeDecodeError as error:
-            raise StudyError(f"{name} is not UTF-8: {error}. Save it as UTF-8.") from error
+            raise StudyError(f"{name} is not in UTF-8. Save it as UTF-8.") from error
 
     def toml(self, name: str, *, known: tuple[str, ...] = ()) -> dict[str, Any]:
         """The content of a TOML file, which may have only `known` keys, if given."""
         try:
-            content = tomllib.loads(self.text(name))
-        except tomllib.TOMLDecodeError as error:
+            content = toml_value(self.text(name))
+        except NotToml as error:
             raise StudyError(f"{name} is not TOML: {error}.") from error
         if known:
             refuse_unknown(content, known, where=name)

@@ -34,11 +34,18 @@ DATA = "thirdperson-data"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    command, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
+    _find_apps()
+    from studies.console import console
+
+    with console():
+        return _run((sys.argv[1:] if arguments is None else list(arguments)) or ["--help"])
+
+
+def _run(arguments: Sequence[str]) -> int:
+    command, *rest = arguments
     if command in ("-h", "--help"):
         sys.stdout.write(f"{HELP}\n")
         return 0
-    _find_apps()
     if command == "--version":
         from studies.version import version
 

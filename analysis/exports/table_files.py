@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from analysis.errors import ExportError
 from analysis.exports.columns import Column, ColumnKind
 from studies.exporters.tables import CsvWriter, csv_cells, workbook
 from studies.extra import Kind
@@ -163,8 +164,15 @@ def _put_lines(table: ExportTableFile, path: Path, lines: Iterator[list[str]]) -
             yield len(batch)
 
 
+def check_replaceable(path: Path) -> None:
+    """Raise `ExportError` for a device or a pipe, which a new file would take the place of."""
+    if path.exists() and not path.is_file():
+        raise ExportError(f"{path} is no file. Name a new file, or one to replace.")
+
+
 @contextmanager
 def _part(path: Path) -> Iterator[Path]:
+    check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)

@@ -8,7 +8,6 @@ item, and a study of five minutes or more needs two of them.
 import json
 import random
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +28,7 @@ from annotation.models import (
 from annotation.seats.assignment import checks_needed
 from studies.models import Item, Side, Study, Task
 from studies.services.studies import check_seen, lock_study, record, seen_of
+from studies.texts.toml_values import NotToml, toml_value
 
 MOST = 10
 
@@ -174,8 +174,8 @@ def _how_to_skip() -> str:
 def read_questions(text: str) -> list[QuestionText]:
     """Read the questions of a TOML text; `ComprehensionError` says what is wrong and where."""
     try:
-        rows = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        rows = toml_value(text)
+    except NotToml as error:
         raise ComprehensionError(f"The text is not valid TOML: {error}.") from error
     if unknown := set(rows) - {"question"}:
         raise ComprehensionError(f"“{sorted(unknown)[0]}” is not allowed. Use only [[question]].")

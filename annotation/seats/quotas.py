@@ -6,7 +6,6 @@ left.
 """
 
 import dataclasses
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +21,7 @@ from annotation.seats.assignment import has_lost_place, is_doubtful
 from annotation.seats.capacity import forecast_of, without
 from studies.models import Study
 from studies.services.studies import check_seen, lock_study, record, seen_of
+from studies.texts.toml_values import NotToml, toml_value
 
 
 def matching_group(
@@ -351,8 +351,8 @@ target = 2
 def read_plan(text: str) -> tuple[list[QuotaQuestion], list[Quota]]:
     """Read the questions and groups of a plan; `QuotaError` says what is wrong and where."""
     try:
-        plan = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        plan = toml_value(text)
+    except NotToml as error:
         raise QuotaError(f"The file is not TOML: {error}.") from error
     if unknown := set(plan) - {"question", "group", "everyone_else"}:
         raise QuotaError(

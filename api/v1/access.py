@@ -89,6 +89,8 @@ def problem_of(error: Exception) -> Problem | None:
             return error
         case BadShape():
             return Problem(422, _INVALID, errors=list(_of_shape(error)))
+        case HttpError(__cause__=Problem() as cause):
+            return cause  # of our parser, which Ninja replaces by a sentence without a reason
         case HttpError():
             return Problem(error.status_code, str(error))
         case Http404() | ObjectDoesNotExist():  # deleted since it was found

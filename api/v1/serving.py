@@ -1,6 +1,7 @@
 """Serving a request to the API, from its token to its response; the description of all routes."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from inspect import getclosurevars
@@ -37,7 +38,7 @@ class StorableParser(Parser):
 
     def parse_body(self, request: HttpRequest) -> Any:
         try:
-            document = json_value(request.body, constant=_no_number)
+            document = json_value(request.body, constant=_no_number, pairs=_object)
         except NotJson as error:
             raise Problem(400, f"The body is not JSON: {error}.") from error
         _check(_texts(document))
@@ -52,6 +53,14 @@ class StorableParser(Parser):
 
 def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    whole = dict(pairs)
+    if len(whole) != len(pairs):
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key “{name[:100]}” appears twice")
+    return whole
 
 
 def _check(texts: Iterator[Any]) -> None:

@@ -260,6 +260,8 @@ class Archive:
 @contextmanager
 def opened(path: Path) -> Iterator[Archive]:
     """Open a backup. Raises `BackupError` for any other file."""
+    if path.exists() and not path.is_file():
+        raise BackupError(f"{path} is no file.")
     try:
         bundle = zipfile.ZipFile(path)
     except FileNotFoundError:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from analysis.data.item_texts import item_facts
+from analysis.exports.table_files import check_replaceable
 from analysis.passports import Passport, PassportError
 from studies.exporters.tables import CsvWriter
 from studies.models.studies import Study
@@ -122,6 +123,7 @@ def write_labels(labels: Division, path: Path) -> None:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in labels.rows())
     else:
         text = csv_text(labels)
+    check_replaceable(path)
     draft = path.with_name(f".{path.name}.part")
     draft.write_text(text, "utf-8", newline="")
     draft.replace(path)

@@ -448,5 +448,6 @@ class ReplayKind(BackendKind):
                 "model", _UNREADABLE, value=judge.model, problem=problem
             ) from None
         except (UnicodeDecodeError, BadRecording) as error:
-            raise BadJudge(f"Cannot read the recorded replies “{judge.model}”: {error}") from None
+            why = error if isinstance(error, BadRecording) else "the file is not in UTF-8."
+            raise BadJudge(f"Cannot read the recorded replies “{judge.model}”: {why}") from None
         return lambda: ReplayBackend(replies, model=Path(judge.model).name)

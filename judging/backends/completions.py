@@ -307,7 +307,7 @@ def option_probabilities(
             if end > position:
                 break
         reported = [(str(top["token"]), float(top["logprob"])) for top in token["top_logprobs"]]
-    except (TypeError, KeyError, ValueError, UnboundLocalError):
+    except (TypeError, KeyError, ValueError, OverflowError, UnboundLocalError):
         return None, "The server reports log-probabilities in an unknown form."
     if not all(p <= _CERTAIN for _, p in reported):  # also true for values that are not numbers
         return None, "The server reports values that are no log-probabilities."

@@ -1,7 +1,6 @@
 """Campaigns: many runs by one plan (judges × settings × features × orders), and their juries."""
 
 import itertools
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
@@ -23,6 +22,7 @@ from judging.selectors import campaigns_of, has_replies
 from studies import personas as feature_sets
 from studies.models import Study
 from studies.services.studies import lock_study, record
+from studies.texts.toml_values import NotToml, toml_value
 
 SWEEPS = ("leave-one-out", "one-only")
 
@@ -96,8 +96,8 @@ _NUMBERS = ("samples", "seed", "limit", "token_budget")
 def read_plan(text: str) -> CampaignPlan:
     """Read a plan from TOML. Raises `BadPlan` with the field and its allowed values."""
     try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        raw = toml_value(text)
+    except NotToml as error:
         raise BadPlan(f"This is not TOML: {error}.") from error
     known = [*CampaignPlan.__dataclass_fields__]
     if unknown := sorted(raw.keys() - set(known)):

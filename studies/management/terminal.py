@@ -3,7 +3,6 @@
 import errno
 import sys
 import time
-import tomllib
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from studies.jobs.models import Job
 from studies.models import Study
 from studies.services.extras import turn_off, turn_on
 from studies.texts.cells import ENCODINGS
+from studies.texts.toml_values import NotToml, toml_value
 
 _POLL_SECONDS = 0.1
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -66,10 +66,10 @@ def of_the_disk(error: OSError, path: object = "") -> str:
 def read_settings(path: Path, known: Collection[str]) -> dict[str, Any]:
     """The settings in a TOML file. Raises `CommandError` for one that is not `known`."""
     try:
-        settings = tomllib.loads(path.read_text("utf-8"))
+        settings = toml_value(path.read_bytes())
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except NotToml as error:
         raise CommandError(f"{path} is not TOML: {error}.") from error
     for name in settings:
         if name not in known:

@@ -18,13 +18,26 @@ def whole_number_of(digits: str) -> int:
     return int(digits)
 
 
-def json_value(content: bytes | str, *, constant: Callable[[str], Any] | None = None) -> Any:
-    """The value of a text in UTF-8 or UTF-16; `constant` reads NaN and Infinity.
+Pairs = Callable[[list[tuple[str, Any]]], Any]
+
+
+def json_value(
+    content: bytes | str,
+    *,
+    constant: Callable[[str], Any] | None = None,
+    pairs: Pairs | None = None,
+) -> Any:
+    """The value of a text in UTF-8 or UTF-16; `constant` reads NaN, `pairs` makes the objects.
 
     Raises `NotJson`.
     """
     try:
-        return json.loads(content, parse_int=whole_number_of, parse_constant=constant)
+        return json.loads(
+            content,
+            parse_int=whole_number_of,
+            parse_constant=constant,
+            object_pairs_hook=pairs,
+        )
     except RecursionError:
         raise NotJson("objects and lists are nested too deep") from None
     except UnicodeDecodeError:

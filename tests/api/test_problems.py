@@ -42,12 +42,15 @@ def test_a_body_that_is_not_json(owner):
     def patch(data, kind="application/json"):
         return owner.client.patch(url, data, content_type=kind, headers=sent)
 
-    check(patch("{"), 400, "bad_request")
+    detail = check(patch("{"), 400, "bad_request")["detail"]
+    assert detail.startswith("The body is not JSON: Expecting property name")
     check(patch('{"equivalence_margin": NaN}'), 400, "bad_request")
     check(patch('{"title": "a\\u0000b"}'), 400, "bad_request")
     for data in ("[" * 100_000, '{"minutes": ' + "9" * 5_000 + "}", b'{"title": "\xff"}'):
         detail = check(patch(data), 400, "bad_request")["detail"]
         assert not re.search("recursion|set_int_max_str_digits|codec", detail), detail
+    detail = check(patch('{"minutes": 20, "minutes": 200}'), 400, "bad_request")["detail"]
+    assert detail == "The body is not JSON: the key “minutes” appears twice."
     check(patch("title=x", "application/x-www-form-urlencoded"), 415, "unsupported_media_type")
     check(patch(b"\xff", "application/json; charset=latin-1"), 400, "bad_request")
 

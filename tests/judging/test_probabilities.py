@@ -150,6 +150,7 @@ def test_a_letter_that_may_be_cut_off_has_no_probabilities():
         ("[[A]]", told(("[[A]]", {"The": 1.0}))),
         ("A]]", told(("A", {"A": math.exp(700)}), ("]]", {}))),
         ("A]]", told(("A", {"A": math.nan}), ("]]", {}))),
+        ("A", {"content": [{"token": "A", "top_logprobs": [{"token": "A", "logprob": 10**400}]}]}),
     ],
 )
 def test_what_was_not_told_is_missing(text, logprobs):

@@ -1,9 +1,12 @@
 """A file made to keep the site busy is refused soon, and in words."""
 
+import gzip
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -12,6 +15,8 @@ from django.core.management import CommandError, call_command
 from studies.importers.files import bundle, lines, packed
 from studies.importers.files import faults as file_limits
 from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.uploads import folder_of, run_import
 from studies.models import ImportJob, Item
 from tests.factories import make_item, make_study, sign_in
@@ -310,3 +315,29 @@ def test_a_file_of_many_small_rows_of_lists_is_given_up_before_it_is_parsed():
 
     with pytest.raises(lines.BadLine, match="there are too many values, lists and objects"):
         list(lines.lines_of(stream, "items.jsonl"))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_pipe_is_read_once_like_a_file(tmp_path, pack):
+    pipe = tmp_path / "items"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=[pack(jsonl(raw_item()))])
+    writer.start()
+
+    (items,) = read_paths([pipe], ImportOptions(task="preference"))
+    writer.join()
+
+    assert len(items.items) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="there is no /dev/zero")
+def test_a_device_without_an_end_is_too_large(monkeypatch):
+    monkeypatch.setattr(bundle, "MAX_BYTES", 1_000_000)
+
+    with pytest.raises(Refused, match="is larger than"):
+        read_paths([Path("/dev/zero")], ImportOptions(task="preference"))
+
+
+def test_a_name_that_no_disk_can_hold_is_refused_in_words(tmp_path):
+    with pytest.raises(Refused, match="cannot be read: File name too long"):
+        read_paths([tmp_path / ("x" * 300)], ImportOptions(task="preference"))

@@ -487,9 +487,11 @@ def _skipped(labels: LabelTable) -> list[str]:
 
 
 def _check_file(file: Path) -> None:
-    if not file.is_file():
-        raise BadTable(f"{file}: there is no such file. Check the path.")
     try:
+        if not file.exists():
+            raise BadTable(f"{file}: there is no such file. Check the path.")
+        if not file.is_file():
+            raise BadTable(f"{file} is a folder or a pipe. Name the files.")
         file.open("rb").close()
     except OSError as error:
         raise BadTable(f"{file} cannot be read: {error.strerror}. Check its permissions.") from None

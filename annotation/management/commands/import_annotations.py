@@ -59,6 +59,8 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{path} cannot be read: {error.strerror}. Check the path."
             ) from error
+        except Refused as error:
+            raise CommandError(f"{path}: {error}") from error
         try:
             file = file.once()
             with (

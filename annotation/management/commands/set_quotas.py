@@ -38,7 +38,9 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{path} cannot be read: {error.strerror}. Check the path."
             ) from error
-        except (QuotaError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
+            raise CommandError(f"{path} is not in UTF-8. Save it as UTF-8.") from error
+        except QuotaError as error:
             raise CommandError(f"{path}: {error}") from error
         places = sum(group.target for group in stored)
         self.stdout.write(f"Quota groups: {len(stored):,}, for {places:,} annotators.")

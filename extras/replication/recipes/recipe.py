@@ -1,6 +1,5 @@
 """A recipe: data, questions, published cells, and the models to repeat it with."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -9,6 +8,7 @@ from typing import Any
 
 from analysis.errors import AnalysisError
 from extras.replication.released.cells import TITLES, published
+from studies.texts.toml_values import NotToml, toml_value
 
 # The paper's recipe takes its tables and published figures from the replication.
 OF_THE_PAPER = "personalized-judge"
@@ -159,10 +159,10 @@ def find_recipe(name: str) -> Recipe:
             f"There is no recipe “{name}”. Use {', '.join(shipped_names())}, or name a .toml file."
         )
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
+        raw = toml_value(path.read_bytes())
     except OSError as error:
         raise BadRecipe(f"{path} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except NotToml as error:
         raise BadRecipe(f"{path} is not TOML: {error}.") from error
     try:
         return read_recipe(raw)
@@ -375,10 +375,10 @@ class Models:
 def read_models(path: Path) -> Models:
     """Read the file. Raises `BadRecipe` with the field at fault."""
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
+        raw = toml_value(path.read_bytes())
     except OSError as error:
         raise BadRecipe(f"{path} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except NotToml as error:
         raise BadRecipe(f"{path} is not TOML: {error}.") from error
     if unknown := sorted(raw.keys() - {"judges", "simulated"}):
         raise BadRecipe(f"{path}: there is no field “{unknown[0]}”. Use: judges, simulated.")

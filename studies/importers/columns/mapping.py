@@ -230,7 +230,7 @@ class ColumnMapping:
         return mapping
 
     @classmethod
-    def read(cls, text: str) -> Self:
+    def read(cls, text: bytes | str) -> Self:
         """The mapping in a JSON text. Raises `BadMapping`."""
         try:
             return cls.of(json_value(text))

@@ -197,9 +197,13 @@ def _sized(path: Path) -> Path:
 
 
 def file_at(path: Path) -> File:
-    """The file at `path`; a pipe is read at once. Raises `OSError`."""
+    """The file at `path`; a pipe is read at once. Raises `OSError`, and `Refused` if it is long."""
     if not path.is_file():
-        return File(path.name, path.read_bytes())
+        with path.open("rb") as pipe:
+            content = pipe.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise _too_big(path.name)
+        return File(path.name, content)
     path.open("rb").close()
     return File(path.name, path)
 
@@ -304,9 +308,9 @@ def size_of(path: Path) -> int:
 
     A zip beyond the limits counts as the largest file.
     """
-    if path.is_dir():
-        return sum(size_of(file) for file in path.rglob("*") if file.is_file())
     try:
+        if path.is_dir():
+            return sum(size_of(file) for file in path.rglob("*") if file.is_file())
         if not path.is_file():
             return 0
         with path.open("rb") as stream:

@@ -260,10 +260,13 @@ def _set_of(parts: Sequence[SetFile]) -> str | None:
 
 def _is_bundle(path: Path) -> bool:
     """Whether a folder or a zip has the files of a bundle, in their usual places."""
-    if path.is_dir():
-        return any((path / name).is_file() for name in _BUNDLE)
-    if not zipfile.is_zipfile(path):
-        return False
+    try:
+        if path.is_dir():
+            return any((path / name).is_file() for name in _BUNDLE)
+        if not path.is_file() or not zipfile.is_zipfile(path):
+            return False
+    except OSError:
+        return False  # who reads it next says why it cannot be read
     try:
         with open_zip(path.name, path) as archive:
             names = archive.namelist()

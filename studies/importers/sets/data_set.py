@@ -189,6 +189,8 @@ def parts_of(path: Path) -> list[SetFile]:
     try:
         if path.is_dir():
             return _in_folder(path)
+        if path.exists() and not path.is_file():
+            return []  # a pipe can be read only once
         if zipfile.is_zipfile(path) and not path.name.lower().endswith(WORKBOOKS):
             return _in_zip(path)
         return [_part(path.name, str(path.parent), path.stat().st_size, partial(_file, path))]

@@ -191,6 +191,6 @@ def _mapping(path: str | None) -> dict[str, Any] | None:
     if path.lstrip().startswith("{"):
         return ColumnMapping.read(path).as_json()
     try:
-        return ColumnMapping.read(Path(path).read_text("utf-8-sig")).as_json()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadMapping(f"{path} cannot be read: {error}.") from error
+        return ColumnMapping.read(Path(path).read_bytes()).as_json()
+    except OSError as error:
+        raise BadMapping(f"{path} cannot be read: {error.strerror}.") from error

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import stat
 from pathlib import Path
@@ -323,3 +324,13 @@ def test_a_person_at_a_terminal_confirms_an_export_that_names_people(
             call_command(*words)
 
     assert (tmp_path / "a").exists() is written
+
+
+def test_an_export_takes_no_pipes_or_devices_place(study, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    with pytest.raises(CommandError, match="pipe is no file"):
+        call_command("export", study.slug, "--what", "items", "--out", str(pipe))
+
+    assert pipe.is_fifo()

@@ -38,7 +38,8 @@ class Command(BaseCommand):
         if faults:
             n = sum(one.count > 0 for one in examined)
             checks = "1 check" if n == 1 else f"{n} checks"
-            raise CommandError(f"{checks} of {len(examined)} found {faults:,} faults.")
+            total = "1 fault" if faults == 1 else f"{faults:,} faults"
+            raise CommandError(f"{checks} of {len(examined)} found {total}.")
         if not options["json"]:
             self.stdout.write(f"All {len(examined)} checks passed.")
 
