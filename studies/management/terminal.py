@@ -138,8 +138,14 @@ def _scale(text: str) -> ScaleRange:
 
 
 def explain(error: ValidationError) -> str:
-    """One line for each invalid setting, with the reason."""
-    lines = [f"{field}: {' '.join(messages)}" for field, messages in error.message_dict.items()]
+    """One line for each invalid setting, with the reason and what can be chosen."""
+    choices = {field.name: field.flatchoices for field in Study._meta.fields}
+    lines = []
+    for field, problems in error.error_dict.items():
+        words = [message for problem in problems for message in problem.messages]
+        if any(problem.code == "invalid_choice" for problem in problems) and choices.get(field):
+            words.append(f"Use one of: {', '.join(str(value) for value, _ in choices[field])}.")
+        lines.append(f"{field}: {' '.join(words)}")
     return "The study was not created.\n" + "\n".join(lines)
 
 

@@ -152,6 +152,13 @@ def test_import_items_reads_a_bundle_and_notes_its_source(tmp_path):
     assert (study.title, study.language, study.source["name"]) == ("Choices", "de", "set")
 
 
+def test_a_refused_setting_is_named_with_what_can_be_chosen(tmp_path):
+    (tmp_path / "s.toml").write_text('set_display = "all"')
+
+    with pytest.raises(CommandError, match=r"set_display: .* Use one of: pairs, whole\."):
+        run("create_study", "one", "--title", "One", "--from", tmp_path / "s.toml")
+
+
 def test_import_items_refuses_a_study_that_cannot_be_created(items):
     with pytest.raises(CommandError, match=r"The study was not created\.\nslug: "):
         run("import_items", "a b", items, "--create")

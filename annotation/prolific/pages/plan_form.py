@@ -64,6 +64,20 @@ def _tick(label: str, hint: str) -> forms.BooleanField:
     return forms.BooleanField(required=False, label=label, help_text=hint)
 
 
+# Below the others, behind one line until one of them is used.
+_RARE = (
+    "filter_set",
+    "at_once",
+    "naivety",
+    "approve_at_once",
+    "signed_links",
+    "screen_out_pay",
+    "screen_out_slots",
+    "workspace",
+    "project",
+)
+
+
 class LaunchPlanForm(forms.Form):
     """The launch plan. Empty fields request nothing."""
 
@@ -196,6 +210,15 @@ class LaunchPlanForm(forms.Form):
             self._offer_choices(sets)
         for question in self._questions:
             self._add_filter(question)
+
+    def usual(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in _RARE]
+
+    def rare(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name in _RARE]
+
+    def has_rare(self) -> bool:
+        return any(field.errors or field.value() for field in self.rare())
 
     def _offer_choices(self, sets: Sequence[FilterSet]) -> None:
         """Replace text fields by choices of the live filters and filter sets."""

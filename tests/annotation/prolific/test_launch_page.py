@@ -93,6 +93,14 @@ def test_pay_for_people_who_are_turned_away_is_typed_like_any_other_pay(
         assert "screen_out_pay" in response.context["form"].errors
 
 
+def test_rare_settings_of_the_plan_are_open_once_one_is_used(prolific, study, editor):
+    assert '<details class="panel more-fields">' in editor.get(PLAN).text
+
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(at_once=3))
+
+    assert '<details class="panel more-fields" open>' in editor.get(PLAN).text
+
+
 def test_without_an_answer_of_prolific_the_study_can_still_be_opened(prolific, study, editor):
     prolific.token = "another"
 
