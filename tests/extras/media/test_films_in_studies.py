@@ -30,7 +30,7 @@ from tests.studies.files import raw_item
 from tests.studies.film_files import CAPTIONS, film
 from tests.studies.media_files import import_zip, picture, zipped
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("read_here")]
 BEACH, FOREST = film(sound=True), film("webm", color=200)
 
 
