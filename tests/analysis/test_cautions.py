@@ -143,8 +143,8 @@ def test_what_to_do_next_follows_from_the_gravest_caution():
     )
     assert seen.settling.startswith("Find out whether j saw the known answers, in its prompt")
     assert pasted.settling == (
-        "Find out whether 2 people (of 18) copied their answers; if so, exclude the copies and "
-        "build the report again."
+        "Find out whether 2 people (of 18) copied a judge, or it was made from their answers; if "
+        "so, exclude the copies and build the report again."
     )
     assert labels_needed(pasted_report) is None
     # One copy among many people does not decide a comparison that is open.
@@ -190,6 +190,19 @@ def test_people_who_give_all_answers_of_a_judge_are_counted_next_to_the_others()
         f"others in {100 * others['same'] / others['n']:.1f} % of {others['n']} answers. Their "
         "answers may be copies."
     )
+
+
+def test_a_judge_that_is_the_same_as_many_people_is_never_trusted():
+    def right(rng, item, truth, votes):
+        return truth if rng.random() < 0.9 else MIRROR[truth]
+
+    report, verdict = read(planted(right, pasters=6, truths=False))
+
+    assert report["cautions"]["pasted"][0]["people"] == 6
+    assert verdict.answer.trust == "INCONCLUSIVE"
+    assert "6 people (of 18) give the same answer as j every time" in verdict.answer.sentence
+    assert verdict.settling.startswith("Find out whether 6 people (of 18) copied a judge")
+    assert not [caveat for caveat in verdict.caveats if "copies" in caveat]
 
 
 def test_items_that_are_repeated_under_other_ids_are_counted_with_the_sides_swapped():

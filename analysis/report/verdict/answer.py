@@ -51,6 +51,8 @@ from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.results import Trust, t_quantile
 
 POWER = 0.8
+# Copies by so many of the people could decide a comparison.
+MANY_COPY = 0.1
 # What an answer says of a judge that always follows the majority of people, or is always right.
 COPIED = "its answers may be made from theirs"
 SEEN = "it may have seen the known answers"
@@ -117,6 +119,22 @@ def copied(report: ReportJson, run: str) -> Text | None:
                 copied=Words(COPIED),
                 of=items(report, "that both decided", entry["n"]),
             )
+    if entry := pasted_by_many(report, run):
+        return clause(
+            "{people} give the same answer as {name} every time, so {copied}",
+            people=Population("person", n=entry["people"], among=entry["among"]),
+            name=Name(judge_name(report, int(entry["who"].removeprefix("judges.")))),
+            copied=Words(COPIED),
+        )
+    return None
+
+
+def pasted_by_many(report: ReportJson, run: str) -> ReportJson | None:
+    """The caution about people who always answer as a run does, if they could decide the answer."""
+    for entry in report.get("cautions", {}).get("pasted", ()):
+        judge = report["judges"][int(entry["who"].removeprefix("judges."))]
+        if judge["run"] == run and entry["people"] >= max(2, MANY_COPY * entry["among"]):
+            return entry
     return None
 
 
@@ -372,10 +390,7 @@ def _why_open(report: ReportJson, verdict: ReplacementVerdict) -> Text:
                 return clause("there are too few data")
             return clause("{kinds} are too few", kinds=joined(kinds))
         case "copied":
-            return clause(
-                "it gives the majority’s answer to every item that both decided, so {copied}",
-                copied=Words(COPIED),
-            )
+            return copied(report, report["judges"][verdict.index]["run"]) or Text(())
         case "order":
             gain = QuantityInterval.at(test["gain"], "ci", "")
             return clause(

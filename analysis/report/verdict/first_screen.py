@@ -50,6 +50,7 @@ from analysis.report.study import competitors, one_label, tied_with
 from analysis.report.verdict.answer import (
     COPIED,
     MADE,
+    MANY_COPY,
     NO,
     POWER,
     SEEN,
@@ -64,6 +65,7 @@ from analysis.report.verdict.answer import (
     known_from_people,
     may_guess,
     no_better_than_guessing,
+    pasted_by_many,
     replacement_of,
     saw_answers,
 )
@@ -169,8 +171,6 @@ def _changing_with_order(report: ReportJson) -> list[ReportJson]:
 SHOWN_CAVEATS = 3
 # A judge that refused at least this share of its items is named.
 MANY_REFUSED = 0.2
-# Copies by so many of the people could decide a comparison.
-MANY_COPY = 0.1
 # If so many of the answered items have one answer, their majority is no majority.
 MANY_ALONE = 0.2
 # Two judges that give this many items the same answers, and no other, are named.
@@ -198,8 +198,11 @@ def _beyond_answer(report: ReportJson) -> ReportJson:
     if COPIED not in answer_of(report).sentence:
         return report
     cautions, own = report["cautions"], f"judges.{_judge_of_answer(report)}"
-    others = [entry for entry in cautions["followed"] if entry["who"] != own]
-    return {**report, "cautions": {**cautions, "followed": others}}
+    others = {
+        kind: [entry for entry in cautions.get(kind, ()) if entry["who"] != own]
+        for kind in ("followed", "pasted")
+    }
+    return {**report, "cautions": cautions | others}
 
 
 def _judge_of_answer(report: ReportJson) -> int | None:
@@ -474,7 +477,8 @@ def _settling(report: ReportJson) -> Text:
 def _to_check(report: ReportJson) -> Text | None:
     """What to do first if a caution says that no comparison of these answers means anything."""
     cautions, index = report.get("cautions", {}), _judge_of_answer(report)
-    if index is not None and copied(report, report["judges"][index]["run"]):
+    run = "" if index is None else report["judges"][index]["run"]
+    if index is not None and copied(report, run) and not pasted_by_many(report, run):
         return say(
             "Find out whether {name} was made from these people’s answers; if so, ask another "
             "judge.",
@@ -493,7 +497,10 @@ def _to_check(report: ReportJson) -> Text | None:
     is_compared = report["headline"]["state"] in COMPARED
     if advice := _nothing_to_compare(report) if is_compared else None:
         return advice
-    for kind, why in (("pasted", "copied their answers"), ("alike", "are one person or copied")):
+    for kind, why in (
+        ("pasted", "copied a judge, or it was made from their answers"),
+        ("alike", "are one person or copied"),
+    ):
         if entries := [entry for entry in cautions.get(kind, ()) if _matters(entry, report)]:
             return say(
                 "Find out whether {people} {why}; if so, exclude the copies and build the report "

@@ -218,7 +218,6 @@ def comparison(report: ReportJson) -> Table:
 
 
 def difference_intervals(report: ReportJson) -> Table:
-    kinds = sampled(report)
     return table_of_entries(
         "difference_intervals",
         "The same differences by other intervals and tests",
@@ -235,16 +234,20 @@ def difference_intervals(report: ReportJson) -> Table:
             ("McNemar p", "p", "mcnemar.p", HERE),
             ("Holm p", "p", "mcnemar.p_holm", HERE),
         ],
-        f"In general: {kinds} count as drawn from others like them. "
-        "This needs at least 8 people, and 4 times as many people as answers per item. "
-        + as_best(
-            report,
-            "As the best: the same with a lower end that allows for choosing the best of several "
-            "runs. ",
-        )
-        + "Tango's and Wald's intervals and McNemar's exact test hold for these annotators only. "
-        "Wald's has no width if no item differs; it is shown for comparison with papers that use "
-        "it.",
+        say(
+            "In general: {kinds} count as drawn from others like them. This needs at least 8 "
+            "people, and 4 times as many people as answers per item. {best}Tango's and Wald's "
+            "intervals and McNemar's exact test hold for these annotators only. Wald's has no "
+            "width if no item differs; it is shown for comparison with papers that use it.",
+            kinds=sampled(report),
+            best=bare(
+                as_best(
+                    report,
+                    "As the best: the same with a lower end that allows for choosing the best of "
+                    "several runs. ",
+                )
+            ),
+        ),
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from analysis.data.arrays import Floats, RunData
 from analysis.data.verdicts import Verdicts
+from analysis.report.quantities import bare, say
 from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
 from analysis.report.results import sampled
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
@@ -160,20 +161,25 @@ def high_sets(report: ReportJson) -> Table:
         TableColumn("Holm p", "p"),
         TableColumn("Detectable", "points"),
     )
-    kinds = sampled(report)
     return Table(
         "high_sets",
         "Accuracy where each side is certain",
         columns,
         rows,
-        "Each side's own high items differ but overlap; in the first four rows both are scored "
-        f"on the same ones. The difference in the last row is about {kinds} like these"
-        + as_best(
-            report,
-            ", and its lower end for choosing the best of several runs; Holm: over the competing "
-            "runs",
-        )
-        + f". {CONDITIONAL}",
+        say(
+            "Each side's own high items differ but overlap; in the first four rows both are scored "
+            "on the same ones. The difference in the last row is about {kinds} like these{best}. "
+            "{conditional}",
+            kinds=sampled(report),
+            best=bare(
+                as_best(
+                    report,
+                    ", and its lower end for choosing the best of several runs; Holm: over the "
+                    "competing runs",
+                )
+            ),
+            conditional=bare(CONDITIONAL),
+        ),
     )
 
 
