@@ -71,9 +71,10 @@ def test_nobody_who_types_and_a_stop_are_sentences(body, code, words):
 
 
 def test_closed_streams_are_like_empty_ones():
-    done = run(
-        "print('line'); assert not sys.stdin.isatty()",
-        preexec_fn=lambda: [os.close(stream) for stream in (0, 1)],
-    )
+    def close():
+        os.close(0)
+        os.close(1)
+
+    done = run("print('line'); assert not sys.stdin.isatty()", preexec_fn=close)
 
     assert (done.returncode, done.stderr) == (0, b"")
