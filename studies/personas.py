@@ -111,10 +111,16 @@ NAMED_SETS: dict[str, tuple[str, ...]] = {
 
 
 def known_keys(study: Study) -> set[str]:
-    """Every feature key that a persona of `study` has."""
+    """Every feature key that a persona of `study` has whose items judges are asked about.
+
+    The personas of ready-made practice items have features of their own.
+    """
+    from studies.models import Item
+
+    asked = study.personas.filter(pk__in=Item.objects.filter(study=study).values("persona"))
     return {
         feature["key"]
-        for features in study.personas.values_list("features", flat=True)
+        for features in asked.values_list("features", flat=True)
         for feature in features
     }
 

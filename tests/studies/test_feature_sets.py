@@ -21,8 +21,16 @@ OTHER = ["location", "race", "education"]
 def study_with(keys: list[str]):
     study = make_study()
     features = [{"key": key, "label": key, "value": "x", "text": f"{key}: x"} for key in keys]
-    make_persona(study=study, features=features)
+    make_item(study=study, persona=make_persona(study=study, features=features))
     return study
+
+
+def test_features_of_practice_items_are_no_features_to_ask_about():
+    study = study_with(["age"])
+    hobby = [{"key": "hobby", "label": "Hobby", "value": "x", "text": "Hobby: x"}]
+    make_item(study=study, split="practice", persona=make_persona(study=study, features=hobby))
+
+    assert known_keys(study) == {"age"}
 
 
 @pytest.mark.parametrize(
