@@ -117,7 +117,7 @@ def test_the_report_says_which_extras_were_turned_on_after_answers_or_a_report()
         "What it adds was decided after the data."
     ]
     page = render_html(report, date=date(2026, 11, 30))
-    assert page.count("turned on on") == page.count("No analysis plan was frozen") == 1
+    assert page.count("was turned on after") == page.count("No analysis plan was frozen") == 1
     report["registration"]["late_extras"] *= 2
     [both] = map(str, late_changes(report))
     assert " were turned on after " in both
