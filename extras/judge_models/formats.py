@@ -145,6 +145,9 @@ class Prometheus2Score(Score):
             return None
         return int(match[1])
 
+    def stated_score(self, text: str) -> tuple[int | None, str]:
+        return self.score(text), ""  # the model was trained to write its mark
+
 
 # CompassJudger: criteria in prose, then the verdict in double brackets.
 _BRACKETED = re.compile(r"\[\[([A-Z])\]\]")
