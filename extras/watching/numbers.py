@@ -16,6 +16,8 @@ from judging.runs.records import reported_versions
 from studies.models import Item, Study
 
 _COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
+# A judge that no longer answers an item, or not so that it can be read, has changed its answer.
+_REPLIED = (Judgment.State.DONE, Judgment.State.REFUSED, Judgment.State.UNPARSEABLE)
 _AT_ONCE = 500
 _MOST_NEW = 5_000
 
@@ -86,21 +88,19 @@ def first_answers(run: JudgeRun, items: Collection[int]) -> dict[int, Judgment]:
 def look_numbers(watched: WatchedSet, asked: Round) -> dict[str, Any]:
     """What a look's answers, the annotators and the items since the last look are like."""
     frozen = watched.frozen["items"]
-    again = {
-        judgment.item_id: judgment
-        for judgment in asked.judgments.filter(state=Judgment.State.DONE).exclude(choice="")
-    }
+    again = {judgment.item_id: judgment for judgment in asked.judgments.filter(state__in=_REPLIED)}
     both = [(item, again[item["id"]]) for item in frozen if item["id"] in again]
     stated = [
         (item["certainty"], now.certainty)
         for item, now in both
         if item["certainty"] is not None and now.certainty is not None
     ]
-    right = [(item, now) for item, now in both if item["right"]]
+    right = [(item, now) for item, now in both if item["right"] and now.choice]
     return {
         "choices": [int(item["choice"] != now.choice) for item, now in both],
         "certainties": [abs(now - then) / 100 for then, now in stated],
         "higher": sum(now - then for then, now in stated) / len(stated) if stated else 0.0,
+        "refused": sum(not now.choice for _, now in both),
         "lost": sum(item["choice"] == item["right"] != now.choice for item, now in right),
         "gained": sum(item["choice"] != item["right"] == now.choice for item, now in right),
         "unanswered": len(frozen) - len(both),

@@ -146,6 +146,10 @@ def _of_judge(
     if asked:
         last = asked[-1]
         changed = f"At the last look it had changed {_share(last['choices'])}"
+        if n := last.get("refused"):
+            changed += (
+                f", of which {n:,} {'was' if n == 1 else 'were'} refused or could not be read"
+            )
         if any(item["right"] for item in watched.frozen["items"]):
             changed += (
                 f": {last['lost']} were wrong instead of right, and {last['gained']} right instead "

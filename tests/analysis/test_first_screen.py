@@ -333,14 +333,14 @@ def test_a_judge_that_always_takes_a_side_is_named_although_none_of_its_answers_
     assert report["headline"]["state"] == "people_only"
     [note] = verdict.notes
     assert note.startswith("With the order of the responses, a changed its choice on 40 of 40 item")
-    assert verdict.settling == "A judge that keeps its choice when the responses change places."
+    assert verdict.settling == "Run a judge that keeps its choice when the responses change places."
 
 
 def test_a_judge_that_answers_nothing_is_not_a_judge_that_was_not_run():
     verdict, _ = first_screen(judged(lambda name, place, first: None))
 
     assert verdict.notes == []
-    assert verdict.settling == "A judge with answers that count."
+    assert verdict.settling == "Run a judge whose answers count."
 
 
 def test_the_method_says_which_readings_are_missing_and_who_decides_an_item():

@@ -78,7 +78,7 @@ def test_more_data_are_not_advised_where_they_would_not_help():
 
     assert advice[0].startswith("Ask without ties, or about responses that differ more")
     assert advice[1].startswith("Check the known answers first")
-    assert advice[2].startswith("Items spread more evenly over personas")
+    assert advice[2].startswith("Spread items more evenly over personas")
 
 
 def test_ties_are_no_sign_of_exchanged_responses():

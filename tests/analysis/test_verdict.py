@@ -313,7 +313,7 @@ def test_both_scales_must_hold_and_one_is_enough_to_rule_a_judge_out():
                 "people_effective": 7.1,
             },
             "24 people (who count as 7.1, because some gave many more answers) are too few",
-            "More people (24 of 30 people so far, behind the comparison, who count as 7.1",
+            "Add people (24 of 30 people so far, behind the comparison, who count as 7.1",
         ),
     ],
 )
@@ -384,14 +384,15 @@ def test_items_without_a_persona_or_question_share_it_with_no_other():
             [0.47, 0.55],
             "Not useful",
             "Neither is shown to be better than guessing.",
-            "Another judge, or more items: ",
+            "Run another judge, or ask about more items: ",
         ),
         (
             [0.6, 0.8],
             [0.49, 0.6],
             "Not yet known",
             "The majority of people is not shown to be better than",
-            "More people per item, or more items: the majority of people may be guessing.",
+            "Ask more people about each item, or about more items: the majority of people may be "
+            "guessing.",
         ),
         ([0.6, 0.8], [0.6, 0.8], "Yes", "", "No more data are needed"),
     ],

@@ -437,19 +437,19 @@ def _settling(report: ReportJson) -> Text:
         return say("Collect {other}{of}, then build the report again.", other=other, of=of)
     match state:
         case "no_answers":
-            return say("Answers from people and at least one judge.")
+            return say("Collect answers from people and from at least one judge.")
         case "no_truth":
             return _without_truth(report)
         case "judges_only" if not report["human"]["answers"]:
             return say("Ask people about the same items.")
         case "judges_only":
-            return say("More people per item, so that a majority decides.")
+            return say("Ask more people about each item, so that a majority decides.")
         case "people_only" if _changing_with_order(report):
-            return say("A judge that keeps its choice when the responses change places.")
+            return say("Run a judge that keeps its choice when the responses change places.")
         case "people_only" if report["judges"]:
-            return say("A judge with answers that count.")
+            return say("Run a judge whose answers count.")
         case "people_only":
-            return say("A judge run on the same items.")
+            return say("Run a judge on the same items.")
     difference = report["comparison"][headline_run(report)]["difference_general"]
     if advice := _opened(report):
         return advice
@@ -463,7 +463,7 @@ def _settling(report: ReportJson) -> Text:
         )
     if state == "too_few":
         at_least = say(
-            "At least {more} more items that both decide, because {fewest} are needed.",
+            "Add at least {more} items that both decide, because {fewest} are needed.",
             more=_planned(MIN_COMPARED - difference["n"]),
             fewest=_planned(MIN_COMPARED),
         )
@@ -577,12 +577,17 @@ def _opened(report: ReportJson) -> Text | None:
     index = headline_run(report)
     name = judge_name(report, index)
     if one_label(report["comparison"][index].get("pooled_replacement", {})):
-        return say("A judge that gives more than one label.")
+        return say("Run a judge that gives more than one label.")
     low = no_better_than_guessing(report)
     if name in low:
-        return say("Another judge, or more items: {low}.", low=may_guess([Name(name)]))
+        return say(
+            "Run another judge, or ask about more items: {low}.", low=may_guess([Name(name)])
+        )
     if low:
-        return say("More people per item, or more items: {low} may be guessing.", low=low[0])
+        return say(
+            "Ask more people about each item, or about more items: {low} may be guessing.",
+            low=low[0],
+        )
     return None
 
 
@@ -617,21 +622,21 @@ def few_kinds(report: ReportJson, basis: ReportJson) -> Text:
     more = joined([_so_far(report, basis, kind) for kind in few])
     if lopsided and not cause:
         return say(
-            "Items spread more evenly over {kinds}{more}: at present one or a few have most of "
+            "Spread items more evenly over {kinds}{more}: at present one or a few have most of "
             "them.",
             kinds=Words(listed(lopsided)),
-            more=clause(", and more {more}", more=more) if few else NOTHING,
+            more=clause(", and add {more}", more=more) if few else NOTHING,
         )
     if cause:
         return say(
-            "Answers spread more evenly over people: {cause}{more}. At present, nothing can be "
+            "Spread answers more evenly over people: {cause}{more}. At present, nothing can be "
             "said about others like them.",
             cause=cause,
-            more=clause(", and more {more}", more=more) if few else Words(""),
+            more=clause(", and add {more}", more=more) if few else Words(""),
         )
     if not few:
-        return say("More items, people, personas and questions.")
-    return say("More {more}: with so few, nothing can be said about others like them.", more=more)
+        return say("Add items, people, personas and questions.")
+    return say("Add {more}: with so few, nothing can be said about others like them.", more=more)
 
 
 def _so_far(report: ReportJson, basis: ReportJson, kind: str) -> Text:
@@ -672,18 +677,18 @@ def _without_truth(report: ReportJson) -> Text:
     replaced = replacement_of(report)
     is_own = is_about_themselves(report)
     if replaced is None and is_own:
-        return say("At least two people for each item, and a judge.")
+        return say("Ask at least two people about each item, and run a judge.")
     if replaced is None:
-        return say("Items with a known right answer: what the person themselves said.")
+        return say("Use items with a known right answer: what the person themselves said.")
     match replaced.why:
         case "one_label":
-            return say("A judge that gives more than one label.")
+            return say("Run a judge that gives more than one label.")
         case "rare_label":
-            return say("More items with the rarer label, or people who choose it.")
+            return say("Add items with the rarer label, or people who choose it.")
         case "clusters":
             return few_kinds(report, replaced.found)
         case "order":
-            return say("More items, or a judge that follows what people see in them.")
+            return say("Ask about more items, or run a judge that follows what people see in them.")
     if replaced.state != "cannot_tell" and is_own:
         return say("No more data are needed on agreement.")
     if replaced.state != "cannot_tell":

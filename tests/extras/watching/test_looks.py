@@ -139,6 +139,23 @@ def test_a_judge_of_another_certainty_is_not_said_to_answer_otherwise(run, watch
     assert "At the last look it had changed 0 of 40 (0.0 %)." in result_of(watched)["sentences"]
 
 
+def test_a_judge_that_begins_to_refuse_has_moved(run, watched, llm):  # noqa: F811
+    def refusing(body, n):
+        _, _, asked = body["messages"][0]["content"].rpartition("Question ")
+        is_refused = int(asked.split("?")[0]) % 2
+        return completion("I cannot answer this.") if is_refused else reply(body, n)
+
+    look_and_wait(watched, inline=True)
+    llm.answer = refusing
+    for _ in range(4):
+        look_and_wait(watched, inline=True)
+
+    watched.refresh_from_db()
+    words = " ".join(watched.result["sentences"])
+    assert watched.result["moved"] == ["judge"], words
+    assert "were refused or could not be read: 0 were wrong instead of right" in words
+
+
 @pytest.mark.nightly
 def test_another_model_is_not_asked_and_a_new_version_is_a_move(run, watched, llm):  # noqa: F811
     look_and_wait(watched, inline=True)
