@@ -183,7 +183,7 @@ def _queued(request: HttpRequest, slug: str, ask: Callable[[], Export]) -> HttpR
     except ExportError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "The export is in the queue. Its file will appear here.")
+        messages.success(request, "The file will appear here when it is ready.")
     return redirect("exports:list", slug)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Sum, Value, When
 
 from studies.models import Item, Membership, Study
 from studies.pages.workbench import once
@@ -113,7 +113,8 @@ def _count_study(study: Study) -> StudyFigures:
     return StudyFigures(
         items=sum(group.items for group in groups),
         checks=checks.count(),
-        personas=study.personas.count(),
+        # Ready-made practice items have personas of their own.
+        personas=study.personas.filter(Exists(Item.objects.filter(persona=OuterRef("pk")))).count(),
         sampled=sum(group.items for group in groups if group.needed),
         seats=sum(group.needed * group.items for group in groups),
         answers=sum(group.answered * group.items for group in groups),

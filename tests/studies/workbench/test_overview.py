@@ -9,9 +9,10 @@ from judging.models import JudgeRun
 from judging.runs.spec import RunSpec
 from judging.runs.start import start_run
 from studies.models import Item, Membership, Study
+from studies.pages.listing import study_figures
 from studies.pages.overview_views import monitor, setup
 from studies.services.studies import OPENED_DESPITE
-from tests.factories import make_items, make_study
+from tests.factories import make_item, make_items, make_persona, make_study
 from tests.judging.conftest import make_judge
 
 FACTS = {
@@ -219,3 +220,12 @@ def test_an_open_study_that_nobody_can_find_says_so(draft):
     row.status = "ACTIVE"
     row.save()
     assert not monitor(Study.objects.get(), may_edit=True).needs
+
+
+@pytest.mark.django_db
+def test_personas_of_practice_items_are_not_counted():
+    study = make_study()
+    for split in (Item.Split.MAIN, Item.Split.MAIN, Item.Split.PRACTICE):
+        make_item(study=study, split=split, persona=make_persona(study=study))
+
+    assert study_figures(study).personas == 2
