@@ -85,6 +85,7 @@ def test_every_judge_is_asked_with_four_sets_of_features_and_with_ties():
         ("tie", "all", "both"),
     ]
     with_persona(study, "education", "age")
+    make_item(study=study, persona=study.personas.get())
     planned = planned_runs(study)
     assert "three_paper" not in [features for _, features, _ in planned.each]
     assert "No persona of “again” has “residence_country”" in planned.left_out[0]
