@@ -128,7 +128,7 @@ def test_what_cannot_be_changed_is_refused_and_nothing_is_stored(arguments, says
 
 @pytest.mark.nightly
 def test_the_report_says_who_relies_on_the_attribute():
-    study_of(n=18)
+    study_of(n=24)
     run("first", "--feature", "age", "--new", "twins")
     study = Study.objects.get(slug="twins")
     rng = random.Random(1)
@@ -144,7 +144,7 @@ def test_the_report_says_who_relies_on_the_attribute():
 
     assert report["bias"]["counterfactual"]["from"] == "first"
     [found] = report["bias"]["counterfactual"]["attributes"]
-    assert (found["label"], found["pairs"]) == ("Age", 36)
+    assert (found["label"], found["pairs"]) == ("Age", 48)
     judges = {entry["judge"]: entry for entry in found["judges"]}
     assert judges["relying"]["squared"]["value"] == judges["relying"]["shift"] == 1
     assert judges["blind"]["shift"] == 0
