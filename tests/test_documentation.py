@@ -181,6 +181,7 @@ OF_EXTRAS = {
     "right-wrong": "graded",
     "--tiers": "judges_compared",
     "improve_judge": "improving",
+    **dict.fromkeys(("personafeedback", "daily_dilemmas", "mena", "self_preference"), "datasets"),
 }
 
 
