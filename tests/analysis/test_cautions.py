@@ -6,7 +6,8 @@ import random
 import pytest
 
 from analysis.report.render import render_html
-from analysis.report.verdict.first_screen import labels_needed, verdict_of
+from analysis.report.verdict.first_screen import verdict_of
+from analysis.report.verdict.next_step import labels_needed
 from studies.models import Item, Study
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of

@@ -16,7 +16,8 @@ from analysis.report.render import render_html
 from analysis.report.sections.position import SideChosen
 from analysis.report.sentences import SIDES
 from analysis.report.verdict.answer import POWER
-from analysis.report.verdict.first_screen import times_more, verdict_of
+from analysis.report.verdict.first_screen import verdict_of
+from analysis.report.verdict.sample_size import times_more
 from analysis.stats import holm
 from annotation.models import Annotation
 from judging.models import Attempt, Judgment

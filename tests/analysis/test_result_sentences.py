@@ -53,7 +53,7 @@ from analysis.report.sentences import (
 from analysis.report.study import standing
 from analysis.report.verdict.answer import answer_of
 from analysis.report.verdict.claims import what_was_found
-from analysis.report.verdict.first_screen import settling_of
+from analysis.report.verdict.next_step import settling_of
 from analysis.report.words import points_range
 from tests.sampling import examples
 

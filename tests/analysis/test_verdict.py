@@ -14,16 +14,9 @@ from analysis.report.card import write_card
 from analysis.report.render import render_html
 from analysis.report.study import shared_by
 from analysis.report.verdict.answer import POWER, answer_of, headline_run
-from analysis.report.verdict.first_screen import (
-    CAVEATS,
-    labels_needed,
-    rivals_of,
-    rounded,
-    sensitivity_of,
-    settling_of,
-    times_more,
-    verdict_of,
-)
+from analysis.report.verdict.first_screen import CAVEATS, verdict_of
+from analysis.report.verdict.next_step import labels_needed, sensitivity_of, settling_of
+from analysis.report.verdict.sample_size import rivals_of, rounded, times_more
 from analysis.stats.core.results import n_distinct
 from benchmarks.report import simulated
 

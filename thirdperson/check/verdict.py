@@ -18,7 +18,8 @@ from analysis.report.verdict.answer import (
     trust_of,
 )
 from analysis.report.verdict.chart import VerdictChart
-from analysis.report.verdict.first_screen import labels_needed, rests_on, verdict_of
+from analysis.report.verdict.first_screen import verdict_of
+from analysis.report.verdict.next_step import labels_needed, rests_on
 from analysis.report.words import percent, points, points_range
 from analysis.stats.core.results import Trust
 from thirdperson.check.terminal import Terminal, aligned
