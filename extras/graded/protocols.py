@@ -29,6 +29,7 @@ class RightWrong(NextToReference, Score):
     name = "right-wrong"
     description = "Right or wrong: each response alone, next to the item’s reference answer"
     highest = 2
+    takes_labels = False  # a number is no answer to this question
 
     def form(self) -> dict[str, Mapping[str, Any]]:
         return {"answer": {"type": "string", "enum": ["Yes", "No"]}}
@@ -42,9 +43,6 @@ class RightWrong(NextToReference, Score):
             return score
         answers: set[Any] = {says(word) for word in YES_OR_NO.finditer(readable(text).text)}
         return {"yes": 2, "no": 1}[answers.pop()] if len(answers) == 1 else None
-
-    def stated_score(self, text: str) -> tuple[int | None, str]:
-        return self.score(text), ""  # a number is no answer to this question
 
 
 class _Steps(Score):

@@ -137,6 +137,7 @@ class Prometheus2Score(Score):
     has_form = False
     reply_tokens = 200
     highest = 5
+    takes_labels = False  # the model was trained to write its mark
 
     def score(self, text: str) -> int | None:
         text = readable(text).text
@@ -144,9 +145,6 @@ class Prometheus2Score(Score):
         if match is None or len(_EVERY_RESULT.findall(text)) > 1:
             return None
         return int(match[1])
-
-    def stated_score(self, text: str) -> tuple[int | None, str]:
-        return self.score(text), ""  # the model was trained to write its mark
 
 
 # CompassJudger: criteria in prose, then the verdict in double brackets.

@@ -150,6 +150,8 @@ class Score(JudgingProtocol):
     offers_tie = True
     reads_words = True
     steps = 2
+    # Whether lenient reading takes a number after a label, or alone, for the score.
+    takes_labels = True
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
         return only_step(messages, len(earlier))
@@ -166,7 +168,9 @@ class Score(JudgingProtocol):
         is_lenient: bool = False,
     ) -> Verdict:
         replies = [
-            self.stated_score(reply) if is_lenient else (self.score(reply), "")
+            self.stated_score(reply)
+            if is_lenient and self.takes_labels
+            else (self.score(reply), "")
             for reply in (*earlier, text)
         ]
         score = replies[-1][0]
