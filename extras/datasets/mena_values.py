@@ -105,7 +105,14 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
                     question=asked.question,
                     group=f"mena-{digest(asked.question)[:16]}",
                     topic=asked.topic[:120] or None,
-                    metadata={"shares": list(asked.shares), "perspective": asked.perspective},
+                    metadata={
+                        "shares": list(asked.shares),
+                        "perspective": asked.perspective,
+                        "survey_shares": {
+                            side: asked.shares[place]
+                            for side, place in zip(("r1", "r2"), places, strict=True)
+                        },
+                    },
                 )
                 | {"language": asked.language}
                 | _set_of(key, asked, places, first),

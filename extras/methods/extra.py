@@ -17,6 +17,7 @@ EXTRA = Extra(
         Placed("group_details:GROUP_DETAILS", at="groups"),
         Placed("criteria:CHAPTER", after="position"),
         Placed("values:CHAPTER", after="position"),
+        Placed("survey_shares:SURVEY", after="position"),
     ),
-    readers=("criteria:CRITERIA", "values:ITEM_VALUES"),
+    readers=("criteria:CRITERIA", "values:ITEM_VALUES", "survey_shares:SURVEY_SHARES"),
 )

@@ -242,6 +242,11 @@ def test_mena_takes_the_majority_of_a_country_and_leaves_out_divided_ones():
     countries = [item.persona.features[0]["value"] for item in read.items]
     assert countries == ["Egypt", "Turkey", "Turkey"]
     assert [item.values["language"] for item in read.items] == ["en", "en", "tr"]
+    shares = [
+        (item.values["metadata"]["survey_shares"], item.values["first_person"])
+        for item in read.items
+    ]
+    assert all(share[own] == max(share.values()) for share, own in shares)
     assert read.dropped["questions that divide a country"] == 1
     assert len(keys(made("mena", perspective="persona"))) == 1
     assert len(keys(made("mena", tie_margin="0.45"))) == 1
@@ -323,6 +328,7 @@ def test_a_question_of_mena_with_several_answers_is_a_pair_of_a_set(tmp_path):
     texts = {response["text"] for response in (of_set["r1"], of_set["r2"], *shown["others"])}
     assert texts == {"Often", "Rarely", "When it rains", "Never"}
     assert of_set["metadata"]["shares"] == [0.2, 0.35, 0.45, 0]
+    assert of_set["metadata"]["survey_shares"][of_set["first_person"]] == 0.45
     assert len(keys(read)) == 5
     assert "questions with other than two answers" not in read.dropped
 
