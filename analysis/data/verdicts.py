@@ -1,6 +1,5 @@
 """One answer per item for each side, and sources of a run's certainty."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -221,46 +220,6 @@ def _verdicts(majority: MajorityVote, truth: npt.ArrayLike, excluded: dict[str, 
     right = np.where(answer == truths, 1, 0)
     correct = np.where((answer >= 0) & (truths >= 0), right, MISSING).astype(np.int64)
     return Verdicts(answer, majority.certainty, correct, majority, excluded)
-
-
-@dataclass(frozen=True)
-class Signal:
-    """A certainty for each of a run's verdicts, in percent; NaN if it has none."""
-
-    name: str  # in report.json
-    label: str
-    values: Callable[[Dataset, RunData, Verdicts], Floats]
-
-
-def order_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
-    """The share, in percent, of readings that gave the verdict, in the order where it is lower.
-
-    NaN unless both orders were read. With one reading per order it is 100 for every verdict,
-    because a verdict needs both.
-    """
-    rows = run.judgments
-    valid = (rows.choice >= 0) & (verdicts.answer[rows.item] >= 0)
-    shares = np.full((2, len(data.items)), np.nan)
-    for first in (0, 1):
-        here = valid & (rows.shown_first == first)
-        item = rows.item[here]
-        n = np.bincount(item, minlength=len(data.items))
-        agree = rows.choice[here] == verdicts.answer[item]
-        hits = np.bincount(item, weights=agree, minlength=len(data.items))
-        np.divide(hits, n, out=shares[first], where=n > 0)
-    return 100 * shares.min(axis=0)
-
-
-SIGNALS = (
-    Signal("probabilities", "probability of its answer", log_probability_certainty),
-    Signal("native", "native probability of its answer", native_certainty),
-    Signal(
-        "agreement",
-        "agreement of its readings",
-        lambda data, run, verdicts: agreement_certainty(verdicts),
-    ),
-    Signal("orders", "agreement in the less favourable order", order_certainty),
-)
 
 
 @dataclass(frozen=True, eq=False)
