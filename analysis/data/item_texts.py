@@ -89,15 +89,3 @@ def _of_whole_sets(study: Study, facts: Mapping[str, TextsOfItem]) -> dict[str, 
         for key, one in facts.items()
         if one.pk in pairs.items
     }
-
-
-def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, TextsOfItem]:
-    """The items of a study with these contents, by content hash."""
-    wanted = sorted(hashes)
-    texts: dict[str, TextsOfItem] = {}
-    for start in range(0, len(wanted), _ITEMS_PER_READ):
-        some = wanted[start : start + _ITEMS_PER_READ]
-        rows = Item.objects.filter(study=study, content_hash__in=some).order_by("key")
-        for row in rows.values_list("pk", "key", "content_hash", "answered"):
-            texts.setdefault(row[2], TextsOfItem(*row))
-    return texts

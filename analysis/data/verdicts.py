@@ -1,6 +1,5 @@
 """One answer per item for each side, and sources of a run's certainty."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,7 +151,7 @@ def probability_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Fl
     known = ~np.isnan(rows.probabilities).any(axis=1) & (verdicts.answer[rows.item] >= 0)
     item = rows.item[known]
     share = rows.probabilities[known, verdicts.answer[item]]
-    return _mean_of_orders(share, item, rows.shown_first[known], len(data.items))
+    return mean_of_orders(share, item, rows.shown_first[known], len(data.items))
 
 
 def is_native(run: RunData) -> bool:
@@ -175,24 +174,11 @@ def log_probability_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -
     return _unknown(data) if is_native(run) else probability_certainty(data, run, verdicts)
 
 
-def sampled_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
-    """The share, in percent, of an item's samples in one order that gave the verdict.
-
-    Only of orders that were sampled twice or more; the mean over the orders. Judges of a jury are
-    no samples.
-    """
-    rows = run.judgments
-    valid = (rows.choice >= 0) & (verdicts.answer[rows.item] >= 0) & (not run.is_jury)
-    item, first = rows.item[valid], rows.shown_first[valid]
-    agree = (rows.choice[valid] == verdicts.answer[item]).astype(np.float64)
-    return _mean_of_orders(agree, item, first, len(data.items), fewest=2)
-
-
 def _unknown(data: Dataset) -> Floats:
     return np.full(len(data.items), np.nan)
 
 
-def _mean_of_orders(
+def mean_of_orders(
     share: Floats, item: Index, shown_first: Codes, n_items: int, *, fewest: int = 1
 ) -> Floats:
     """In percent; only orders with as many readings as `fewest`, NaN where there is none."""
@@ -223,46 +209,6 @@ def _verdicts(majority: MajorityVote, truth: npt.ArrayLike, excluded: dict[str, 
     return Verdicts(answer, majority.certainty, correct, majority, excluded)
 
 
-@dataclass(frozen=True)
-class Signal:
-    """A certainty for each of a run's verdicts, in percent; NaN if it has none."""
-
-    name: str  # in report.json
-    label: str
-    values: Callable[[Dataset, RunData, Verdicts], Floats]
-
-
-def order_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
-    """The share, in percent, of readings that gave the verdict, in the order where it is lower.
-
-    NaN unless both orders were read. With one reading per order it is 100 for every verdict,
-    because a verdict needs both.
-    """
-    rows = run.judgments
-    valid = (rows.choice >= 0) & (verdicts.answer[rows.item] >= 0)
-    shares = np.full((2, len(data.items)), np.nan)
-    for first in (0, 1):
-        here = valid & (rows.shown_first == first)
-        item = rows.item[here]
-        n = np.bincount(item, minlength=len(data.items))
-        agree = rows.choice[here] == verdicts.answer[item]
-        hits = np.bincount(item, weights=agree, minlength=len(data.items))
-        np.divide(hits, n, out=shares[first], where=n > 0)
-    return 100 * shares.min(axis=0)
-
-
-SIGNALS = (
-    Signal("probabilities", "probability of its answer", log_probability_certainty),
-    Signal("native", "native probability of its answer", native_certainty),
-    Signal(
-        "agreement",
-        "agreement of its readings",
-        lambda data, run, verdicts: agreement_certainty(verdicts),
-    ),
-    Signal("orders", "agreement in the less favourable order", order_certainty),
-)
-
-
 @dataclass(frozen=True, eq=False)
 class Shares:
     """A run's distribution over the options of every item.
@@ -286,30 +232,11 @@ def probability_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Share
     total = rows.probabilities.sum(axis=1)
     known = np.isfinite(total) & (total > 0)
     readings = rows.probabilities[known] / total[known, None]
-    shares, _ = _over_orders(readings, rows.item[known], rows.shown_first[known], len(data.items))
+    shares, _ = over_orders(readings, rows.item[known], rows.shown_first[known], len(data.items))
     return Shares(shares, np.zeros(len(data.items)))
 
 
-def reading_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
-    """The shares of a run's readings, with equal weight for each order; NaN below two readings."""
-    rows = run.judgments
-    valid = rows.choice >= 0
-    readings = np.eye(len(CHOICES))[rows.choice[valid]]
-    item, first = rows.item[valid], rows.shown_first[valid]
-    shares, noise = _over_orders(readings, item, first, len(data.items))
-    once = np.bincount(item, minlength=len(data.items)) < 2
-    return Shares(np.where(once[:, None], np.nan, shares), np.where(once, np.nan, noise))
-
-
-def answer_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
-    """A share of 1 for the run's verdict; NaN without one."""
-    shares = np.full((len(data.items), len(CHOICES)), np.nan)
-    decided = np.flatnonzero(verdicts.answer >= 0)
-    shares[decided] = np.eye(len(CHOICES))[verdicts.answer[decided]]
-    return Shares(shares, np.zeros(len(data.items)))
-
-
-def _over_orders(
+def over_orders(
     readings: Floats, item: Index, shown_first: Codes, n_items: int
 ) -> tuple[Floats, Floats]:
     """The mean within each order, then over orders, and its noise as in `Shares`."""

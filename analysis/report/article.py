@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, Floats, RunData
-from analysis.data.verdicts import Ints, run_verdicts
+from analysis.data.arrays import Floats
+from analysis.data.verdicts import Ints
 from analysis.report.figures import FigurePanel, plain, right_and_wrong
 from analysis.report.words import decimal
 
@@ -17,7 +17,6 @@ from analysis.report.words import decimal
 CertaintyBars = tuple[tuple[str, int, int], ...]
 # The article's own table of fewer features for each of its data sets.
 FEWER_FEATURES = {"OpinionQA": 3, "PRISM": 4}
-_UNREAD = ("unparseable", "refused")  # a reply that names no side
 
 
 @dataclass(frozen=True)
@@ -83,22 +82,6 @@ class ArticleData:
     threshold: int = 80
     fewer_features: int | None = None
     released: Mapping[tuple[str, str, bool], str] | None = None
-
-
-def article_verdicts(data: Dataset, run: RunData) -> tuple[Ints, Floats, int]:
-    """A run's items as the article counts them, their certainty, and how many were not read.
-
-    Of each item: 1 right, 0 wrong, -1 not counted. If no reply of an item names a side, it is not
-    counted where no tie was offered, and wrong where one was, as in the article's code.
-    """
-    verdicts = run_verdicts(data, run)
-    rows = run.judgments
-    of_items = rows.item[np.isin(rows.status, _UNREAD)]
-    failed = np.bincount(of_items, minlength=len(data.items)) > 0
-    has_truth = data.scored_truth(offers_tie=run.offers_tie) >= 0
-    unread = failed & has_truth & (verdicts.majority.n_votes == 0)
-    correct = np.where(unread, 0, verdicts.correct) if run.offers_tie else verdicts.correct
-    return correct, verdicts.certainty, int(unread.sum())
 
 
 def certainty_bars(correct: Ints, certainty: Floats) -> CertaintyBars:

@@ -334,12 +334,6 @@ def _tally(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
     return Cell(figure, counts, bool(share.get("small")), raw=raw)
 
 
-def csv_rows(table: Table) -> list[list[Any]]:
-    """Heading and rows of the CSV file."""
-    heading, columns = csv_columns(table)
-    return [heading, *map(list, zip(*columns, strict=True))]
-
-
 def csv_columns(table: Table) -> tuple[list[str], list[Sequence[Any]]]:
     """The headings of the CSV file, and the cells below each."""
     heading = [name for column in table.columns for name in column.csv_names]

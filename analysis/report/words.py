@@ -250,11 +250,6 @@ def threshold_standing(report: ReportJson) -> str:
     return "from the settings" if is_of_file else "set before the data"
 
 
-def chosen(report: ReportJson) -> str:
-    is_late = report["parameters"]["threshold_chosen"] == "post hoc"
-    return "post hoc" if is_late else threshold_standing(report)
-
-
 STEREOTYPES = (
     "A profile is not the person: anyone who judges from one, human or model, may answer with a "
     "stereotype."

@@ -13,7 +13,7 @@ from analysis.report.section import ReportJson, Section
 from analysis.report.sections.certainty.distribution import Stated, certain_sides, on_every_side
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries, without_interval
-from analysis.report.words import chosen
+from analysis.report.words import threshold_standing
 from extras.certainty.stats import folds_by_key, held_out_threshold
 
 
@@ -34,11 +34,12 @@ def _held_out(certainty: Floats, correct: Ints, held_out: npt.NDArray[np.bool_])
 
 
 def threshold_rules(report: ReportJson) -> Table:
-    tau, half = report["parameters"]["threshold"], "Chosen on half, measured on the other"
+    parameters, half = report["parameters"], "Chosen on half, measured on the other"
+    tau, is_late = parameters["threshold"], parameters["threshold_chosen"] == "post hoc"
+    standing = "post hoc" if is_late else threshold_standing(report)
     return table_of_entries(
         "threshold_rules",
-        f"The threshold {tau} ({chosen(report)}), read both ways, and one chosen on half of the "
-        "items",
+        f"The threshold {tau} ({standing}), read both ways, and one chosen on half of the items",
         [
             (who, {**side["certainty"], "at_least": without_interval(rules["at_least"])})
             for who, side in certain_sides(report)

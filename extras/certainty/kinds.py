@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import MISSING, Floats, RunData
+from analysis.data.arrays import MISSING, Dataset, Floats, RunData
 from analysis.data.verdicts import (
     Ints,
     Verdicts,
     is_native,
     log_probability_certainty,
+    mean_of_orders,
     native_certainty,
-    sampled_certainty,
 )
 from analysis.report.report_json import Json, cell, estimate, number, put, put_estimate
 from analysis.report.sentences import MAJORITY
@@ -71,6 +71,19 @@ def certainties(study: ReportedStudy, reference: str) -> Iterator[OneCertainty]:
     known = (people.answer >= 0) & ((correct >= 0) | is_reference) & ~np.isnan(people.certainty)
     if known.any():
         yield OneCertainty(HUMAN, MAJORITY, people.certainty, correct, known)
+
+
+def sampled_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
+    """The share, in percent, of an item's samples in one order that gave the verdict.
+
+    Only of orders that were sampled twice or more; the mean over the orders. Judges of a jury are
+    no samples.
+    """
+    rows = run.judgments
+    valid = (rows.choice >= 0) & (verdicts.answer[rows.item] >= 0) & (not run.is_jury)
+    item, first = rows.item[valid], rows.shown_first[valid]
+    agree = (rows.choice[valid] == verdicts.answer[item]).astype(np.float64)
+    return mean_of_orders(agree, item, first, len(data.items), fewest=2)
 
 
 def _of_run(study: ReportedStudy, run: RunData, judge: Verdicts) -> Iterator[tuple[str, Floats]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analysis.data.arrays import Dataset
-from analysis.data.verdicts import SIGNALS, Ints, Verdicts
+from analysis.data.verdicts import Ints, Verdicts
 from analysis.report.figures import Figure, plain, scatter_trace, styles
 from analysis.report.quantities import clause, fixed
 from analysis.report.report_json import Json, cell, number, put
@@ -21,6 +21,7 @@ from analysis.stats.certainty.risk_coverage import accuracy_at_coverage
 from analysis.stats.comparison.sample_sizes import fewest_items
 from analysis.stats.core.proportions import wilson_proportion
 from analysis.stats.core.results import BoolArray
+from extras.certificates.signals import SIGNALS
 from extras.certificates.stats.certified_thresholds import (
     GRID,
     certify_threshold,

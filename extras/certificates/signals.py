@@ -7,10 +7,11 @@ import numpy as np
 
 from analysis.data.arrays import MISSING, Dataset, Floats, RunData
 from analysis.data.verdicts import (
-    SIGNALS,
     Ints,
-    Signal,
     Verdicts,
+    agreement_certainty,
+    log_probability_certainty,
+    native_certainty,
     people_verdicts,
     probability_shares,
 )
@@ -22,6 +23,46 @@ STATED, ENTROPY = "stated", "entropy"
 FIRST_PERSON, MAJORITY = "first_person", "majority"
 # Products and entropies of usable answers can be far below 50.
 WIDE_GRID = tuple(range(99, 0, -1))
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A certainty for each of a run's verdicts, in percent; NaN if it has none."""
+
+    name: str  # in report.json
+    label: str
+    values: Callable[[Dataset, RunData, Verdicts], Floats]
+
+
+def order_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
+    """The share, in percent, of readings that gave the verdict, in the order where it is lower.
+
+    NaN unless both orders were read. With one reading per order it is 100 for every verdict,
+    because a verdict needs both.
+    """
+    rows = run.judgments
+    valid = (rows.choice >= 0) & (verdicts.answer[rows.item] >= 0)
+    shares = np.full((2, len(data.items)), np.nan)
+    for first in (0, 1):
+        here = valid & (rows.shown_first == first)
+        item = rows.item[here]
+        n = np.bincount(item, minlength=len(data.items))
+        agree = rows.choice[here] == verdicts.answer[item]
+        hits = np.bincount(item, weights=agree, minlength=len(data.items))
+        np.divide(hits, n, out=shares[first], where=n > 0)
+    return 100 * shares.min(axis=0)
+
+
+SIGNALS = (
+    Signal("probabilities", "probability of its answer", log_probability_certainty),
+    Signal("native", "native probability of its answer", native_certainty),
+    Signal(
+        "agreement",
+        "agreement of its readings",
+        lambda data, run, verdicts: agreement_certainty(verdicts),
+    ),
+    Signal("orders", "agreement in the less favourable order", order_certainty),
+)
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,9 @@ def draw_by_judge(
     """
     import numpy as np
 
-    from analysis.stats.certainty.calibration import isotonic
     from extras.estimation.items import judged_items
     from extras.estimation.stats import draw_items, draw_probabilities, error_spread
+    from extras.estimation.stats.calibrated import isotonic
 
     study = Study.objects.get(pk=study_id)
     judged = judged_items(study, run)

@@ -17,8 +17,9 @@ from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.systems.ranking import ranking_agreement
 from analysis.stats.systems.strengths import system_strengths
-from analysis.stats.systems.win_rates import Contests, corrected_win_rates, win_rates
+from analysis.stats.systems.win_rates import Contests, win_rates
 from extras.estimation.items import MIN_CONTESTS, SystemsOfItems
+from extras.estimation.stats.corrected import corrected_win_rates
 
 PEOPLE, OWN = "people", "own"
 WORDS = {PEOPLE: "Majority of people", OWN: "Own answers"}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import RunData
-from analysis.data.verdicts import Verdicts, answer_shares, probability_shares
+from analysis.data.verdicts import Verdicts, probability_shares
 from analysis.report.report_json import Json, estimate, pick, put, put_interval
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import fill, shown
@@ -17,6 +17,7 @@ from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
 from analysis.stats.core.results import Estimate, IntArray
 from analysis.stats.core.shared_variance import Sharing
+from extras.methods.distances import answer_shares
 from extras.methods.stats.ceiling import (
     ShareOfPossible,
     agreed_with,

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, RunData
-from analysis.data.verdicts import (
-    Shares,
-    Verdicts,
-    answer_shares,
-    probability_shares,
-    reading_shares,
-)
+from analysis.data.arrays import CHOICES, Dataset, RunData
+from analysis.data.verdicts import Shares, Verdicts, over_orders, probability_shares
 from analysis.report.report_json import Json, estimate
 from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy
@@ -20,6 +14,25 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import run_name
 from analysis.stats.core.results import IntArray
 from extras.methods.stats.soft_labels import SoftLabelScores, soft_label_scores
+
+
+def reading_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
+    """The shares of a run's readings, with equal weight for each order; NaN below two readings."""
+    rows = run.judgments
+    valid = rows.choice >= 0
+    readings = np.eye(len(CHOICES))[rows.choice[valid]]
+    item, first = rows.item[valid], rows.shown_first[valid]
+    shares, noise = over_orders(readings, item, first, len(data.items))
+    once = np.bincount(item, minlength=len(data.items)) < 2
+    return Shares(np.where(once[:, None], np.nan, shares), np.where(once, np.nan, noise))
+
+
+def answer_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
+    """A share of 1 for the run's verdict; NaN without one."""
+    shares = np.full((len(data.items), len(CHOICES)), np.nan)
+    decided = np.flatnonzero(verdicts.answer >= 0)
+    shares[decided] = np.eye(len(CHOICES))[verdicts.answer[decided]]
+    return Shares(shares, np.zeros(len(data.items)))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from django.db.models import Min
 
 from analysis.data.dataset import load_dataset
 from analysis.data.domain import moved
-from analysis.data.item_texts import items_by_content
 from analysis.errors import BadParameters
 from analysis.passports import BadPassport, NoSuchJudge, Passport, PassportError
 from analysis.stats import Trust
@@ -25,10 +24,12 @@ from judging.runs.records import (
     reported_versions,
     run_described,
 )
+from studies.models import Item
 from studies.models.studies import Study
 
 TOLERATED = 0.05
 _MOST_ROUNDS = 100
+_HASHES_PER_READ = 500
 Readings = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -138,9 +139,7 @@ def anchors_of(study: Study, passport: Passport) -> PassportAnchors:
     hashes = [anchor["content_hash"] for anchor in passport["anchors"]]
     own = Study.objects.filter(slug=passport["study"]["slug"]).first()
     for candidate in filter(None, (study, own)):
-        there = items_by_content(candidate, hashes)
-        if there:
-            items = {key: (facts.key, facts.pk) for key, facts in there.items()}
+        if items := _items_by_content(candidate, hashes):
             try:
                 runs = [
                     run_described(candidate, described, passport["protocol"])
@@ -153,6 +152,17 @@ def anchors_of(study: Study, passport: Passport) -> PassportAnchors:
         "None of the passport's anchors is an item of this study, or of the study that it was "
         f"made in (“{passport['study']['slug']}”). Import those items first."
     )
+
+
+def _items_by_content(study: Study, hashes: Sequence[str]) -> dict[str, tuple[str, int]]:
+    """The key and the id of the first item with each content, by content hash."""
+    items: dict[str, tuple[str, int]] = {}
+    for start in range(0, len(hashes), _HASHES_PER_READ):
+        some = hashes[start : start + _HASHES_PER_READ]
+        rows = Item.objects.filter(study=study, content_hash__in=some).order_by("key")
+        for content, key, pk in rows.values_list("content_hash", "key", "pk"):
+            items.setdefault(content, (key, pk))
+    return items
 
 
 def cost_of_recheck(study: Study, passport: Passport) -> str:

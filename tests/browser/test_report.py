@@ -21,7 +21,7 @@ from analysis.report.render import render_html, shown
 from analysis.report.rules import PLOTLY
 from analysis.report.stills import WIDTH
 from analysis.report.table_files import to_markdown, to_tex
-from analysis.report.tables import csv_rows
+from analysis.report.tables import csv_columns
 from studies.exporters.tables import CsvWriter, csv_cell
 from tests.analysis.builders import random_study
 from tests.browser.conftest import axe, until
@@ -404,7 +404,9 @@ def shows_threshold(page, threshold, report):
 
 
 def csv_file(table):
-    return [[csv_cell(value) for value in row] for row in csv_rows(table)]
+    heading, columns = csv_columns(table)
+    rows = [heading, *zip(*columns, strict=True)]
+    return [[csv_cell(value) for value in row] for row in rows]
 
 
 def as_numbers(rows):

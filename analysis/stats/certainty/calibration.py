@@ -5,7 +5,6 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from ..core.results import (
     FloatArray,
@@ -385,12 +384,3 @@ def _average_precision(score: FloatArray, positive: IntArray) -> float:
     precision = hits / (ends + 1)
     gained = np.diff(hits, prepend=0) / positive.sum()
     return float(gained @ precision)
-
-
-def isotonic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
-    """Values at `at` of the increasing function fitted to `x` and `y`."""
-    distinct, group = distinct_values(x)
-    weight = np.bincount(group).astype(np.float64)
-    means = np.bincount(group, weights=y) / weight
-    fitted = np.clip(scipy.optimize.isotonic_regression(means, weights=weight).x, 0, 1)
-    return np.asarray(np.interp(at, distinct, fitted), dtype=np.float64)

@@ -11,12 +11,12 @@ from analysis.report.article import (
     ArticleRun,
     ByCertainty,
     RightOf,
-    article_verdicts,
     certainty_bars,
 )
 from judging.runs.imports import OWN_TRUTHS
 
 Rows = npt.NDArray[np.bool_]
+_UNREAD = ("unparseable", "refused")  # a reply that names no side
 
 
 def count_article(data: Dataset, threshold: int | None = None) -> ArticleData:
@@ -47,7 +47,7 @@ def count_article(data: Dataset, threshold: int | None = None) -> ArticleData:
 
 
 def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> ArticleRun:
-    correct, certainty, unread = article_verdicts(data, run)
+    correct, certainty, unread = _verdicts(data, run)
     correct = _by_own_file(data, run, correct)
     way = [word for word, usual in zip(run.way, ("", "observer"), strict=True) if word != usual]
     model = f"{run.judge} ({', '.join(way)})" if way else run.judge
@@ -65,6 +65,22 @@ def _run(data: Dataset, run: RunData, per_item: Ints, threshold: int) -> Article
         bars=certainty_bars(correct, certainty),
         unread=unread,
     )
+
+
+def _verdicts(data: Dataset, run: RunData) -> tuple[Ints, Floats, int]:
+    """A run's items as the article counts them, their certainty, and how many were not read.
+
+    Of each item: 1 right, 0 wrong, -1 not counted. If no reply of an item names a side, it is not
+    counted where no tie was offered, and wrong where one was, as in the article's code.
+    """
+    verdicts = run_verdicts(data, run)
+    rows = run.judgments
+    of_items = rows.item[np.isin(rows.status, _UNREAD)]
+    failed = np.bincount(of_items, minlength=len(data.items)) > 0
+    has_truth = data.scored_truth(offers_tie=run.offers_tie) >= 0
+    unread = failed & has_truth & (verdicts.majority.n_votes == 0)
+    correct = np.where(unread, 0, verdicts.correct) if run.offers_tie else verdicts.correct
+    return correct, verdicts.certainty, int(unread.sum())
 
 
 def _by_own_file(data: Dataset, run: RunData, correct: Ints) -> Ints:

@@ -12,7 +12,7 @@ from analysis.stats.core.shared_variance import Sharing
 from extras.estimation.stats.scores import FEWEST, Sampled, interval_of_scores, width
 
 
-def isotonic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
+def isotonic(x: FloatArray, y: FloatArray | IntArray, at: FloatArray) -> FloatArray:
     """Values at `at` of the least-squares increasing function; constant outside `x`.
 
     Examples

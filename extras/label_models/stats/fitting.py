@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from analysis.stats.core.results import FloatArray, IntArray, kinds_of
+from analysis.stats.core.results import FloatArray, IntArray, relabel
 from analysis.stats.core.votes import Votes
 
 
@@ -116,6 +116,27 @@ def allowed_shares(guess: FloatArray, near: FloatArray) -> FloatArray:
     """
     kept = np.maximum(guess, near / 100)
     return np.asarray(kept / kept.sum(axis=0))
+
+
+def kinds_of(unit: IntArray, cell: IntArray, n_units: int) -> tuple[IntArray, int]:
+    """Give units with the same multiset of cells the same code.
+
+    Returns the code of each unit, -1 without cells, and the number of codes. `unit` and `cell` are
+    one pair each of a unit and a cell of it, both codes from 0.
+    """
+    sizes = np.bincount(unit, minlength=n_units)
+    ranked = cell[np.lexsort((cell, unit))]
+    starts, n_cells = np.cumsum(sizes) - sizes, int(cell.max(initial=-1)) + 1
+    kind, n_kinds = np.full(n_units, -1), 0
+    for size in np.flatnonzero(np.bincount(sizes[sizes > 0])).tolist():
+        units = np.flatnonzero(sizes == size)
+        code = np.zeros(units.size, dtype=np.int64)
+        for place in range(size):
+            # A code is below the number of units, so that the product stays small.
+            code, n_codes = relabel(code * n_cells + ranked[starts[units] + place])
+        kind[units] = n_kinds + code
+        n_kinds += n_codes
+    return kind, n_kinds
 
 
 def _alike(votes: Votes) -> tuple[IntArray, FloatArray, IntArray]:

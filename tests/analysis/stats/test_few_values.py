@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.core.results import distinct_values, in_order, kinds_of, mid_ranks
+from analysis.stats.core.results import distinct_values, in_order, mid_ranks
 
 rng = np.random.default_rng(5)
 SIDES = {
@@ -29,15 +29,3 @@ def test_values_are_ordered_and_ranked_as_by_sorting(values):
     expected, inverse = np.unique(values, return_inverse=True)
     np.testing.assert_array_equal(distinct, expected)
     assert group.tolist() == inverse.tolist()
-
-
-def test_units_with_the_same_cells_are_one_kind():
-    cells = {0: [2, 1], 1: [1, 2], 2: [1], 4: [1, 1, 2], 5: [1], 6: [1, 1]}
-    pairs = [(unit, cell) for unit, own in cells.items() for cell in own]
-    unit, cell = np.array(sorted(pairs, key=lambda pair: (pair[1], -pair[0]))).T
-
-    kind, n_kinds = kinds_of(unit, cell, 7)
-
-    assert n_kinds == 4
-    assert (kind[0], kind[2], kind[3]) == (kind[1], kind[5], -1)
-    assert sorted(kind[[0, 2, 4, 6]]) == [0, 1, 2, 3]

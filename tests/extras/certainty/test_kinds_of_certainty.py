@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.verdicts import run_verdicts, sampled_certainty
+from analysis.data.verdicts import run_verdicts
 from analysis.report.build import all_sentences
-from extras.certainty.kinds import on_same_items
+from extras.certainty.kinds import on_same_items, sampled_certainty
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once

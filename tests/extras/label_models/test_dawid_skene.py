@@ -5,6 +5,7 @@ import pytest
 
 from analysis.stats import Votes, majority_vote
 from extras.label_models.stats import dawid_skene
+from extras.label_models.stats.fitting import kinds_of
 from tests.analysis.stats.reference import random_votes, vector
 
 
@@ -90,3 +91,15 @@ def test_poor_data_give_finite_estimates(votes, smoothing):
     assert np.isfinite(fitted.confusion).all()
     assert np.isfinite(fitted.log_likelihood)
     assert (fitted.answer[votes.counts().sum(axis=1) == 0] == -1).all()
+
+
+def test_units_with_the_same_cells_are_one_kind():
+    cells = {0: [2, 1], 1: [1, 2], 2: [1], 4: [1, 1, 2], 5: [1], 6: [1, 1]}
+    pairs = [(unit, cell) for unit, own in cells.items() for cell in own]
+    unit, cell = np.array(sorted(pairs, key=lambda pair: (pair[1], -pair[0]))).T
+
+    kind, n_kinds = kinds_of(unit, cell, 7)
+
+    assert n_kinds == 4
+    assert (kind[0], kind[2], kind[3]) == (kind[1], kind[5], -1)
+    assert sorted(kind[[0, 2, 4, 6]]) == [0, 1, 2, 3]

@@ -7,9 +7,10 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from analysis.data.dataset import load_dataset
-from analysis.data.verdicts import answer_shares, probability_shares, reading_shares, run_verdicts
+from analysis.data.verdicts import probability_shares, run_verdicts
 from analysis.report.build import all_tables
 from analysis.report.render import render_html
+from extras.methods.distances import answer_shares, reading_shares
 from judging.models import Judgment
 from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study

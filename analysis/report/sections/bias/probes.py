@@ -36,7 +36,6 @@ from analysis.stats.comparison.probes import (
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray, IntArray
 
-POSITION = "position"
 _BOTH = "both"
 
 

@@ -6,11 +6,11 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import (
     agreement_certainty,
-    order_certainty,
     probability_certainty,
     run_verdicts,
 )
 from analysis.exports.rows import judgment_table
+from extras.certificates.signals import order_certainty
 from judging.models import Judgment
 from tests.analysis.builders import judge_item, make_run
 from tests.analysis.partial import report_of
