@@ -96,12 +96,14 @@ _LIST = (("Invitations", "people:invitations"),)
 
 def annotator_pages(study: Study) -> list[SectionPage]:
     platform = {Study.Entry.PROLIFIC: _PROLIFIC, Study.Entry.LIST: _LIST}
+    everyone, preview, faulty = (
+        reverse(f"people:{name}", args=[study.slug]) for name in ("list", "preview", "faulty-items")
+    )
     own = [
-        SectionPage("annotators", "All annotators", reverse("people:list", args=[study.slug])),
-        SectionPage("annotators", "Preview", reverse("people:preview", args=[study.slug])),
+        SectionPage("annotators", "All annotators", everyone),
+        SectionPage("annotators", "Preview", preview, once="items"),
+        SectionPage("items", "Faulty items", faulty, for_editors=True, once="items"),
     ]
-    faulty = reverse("people:faulty-items", args=[study.slug])
-    own.append(SectionPage("items", "Faulty items", faulty, for_editors=True, once="items"))
     pages = (*_PAGES, *platform.get(Study.Entry(study.entry), ()))
     return own + [
         SectionPage(

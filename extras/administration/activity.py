@@ -107,4 +107,5 @@ def _words(value: Any) -> str:
 
 
 def section_page(study: Study) -> list[SectionPage]:
-    return [SectionPage("settings", "Activity", reverse("activity:log", args=[study.slug]))]
+    address = reverse("activity:log", args=[study.slug])
+    return [SectionPage("settings", "Activity", address, once="items")]

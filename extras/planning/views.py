@@ -84,12 +84,14 @@ def on_monitor(study: Study) -> Iterator[MonitorCard]:
 
 
 def pages(study: Study) -> list[SectionPage]:
+    plan, forecast, watched_page = (
+        reverse(f"planning:{name}", args=[study.slug]) for name in ("plan", "forecast", "watched")
+    )
     return [
-        SectionPage("annotators", "Plan and cost", reverse("planning:plan", args=[study.slug])),
-        SectionPage(
-            "annotators", "Size and price", reverse("planning:forecast", args=[study.slug])
-        ),
-        SectionPage("report", "Watched comparison", reverse("planning:watched", args=[study.slug])),
+        SectionPage("annotators", "Plan and cost", plan),
+        # The page above is enough for a first plan, and links to this one.
+        SectionPage("annotators", "Size and price", forecast, once="annotators"),
+        SectionPage("report", "Watched comparison", watched_page, once="judges"),
     ]
 
 

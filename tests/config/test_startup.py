@@ -122,7 +122,8 @@ seen = 0
 for page in addresses(get_resolver().url_patterns):
     seen += client.get(f"/{page}").status_code == 200
     note(page)
-assert seen > 50, seen
+# Those of the core; each extra adds some.
+assert seen > 30, seen
 """
 SAY = """
 import json

@@ -12,6 +12,7 @@ from judging.runs.planned import planned_runs
 from studies.errors import StudyError
 from studies.extra import extras_for_studies
 from studies.models import Study
+from studies.pages.workbench import section_pages
 from studies.services.items import seat_items
 from studies.services.presets import PRESETS, preset_of
 from studies.services.settings import save_settings
@@ -50,6 +51,16 @@ def test_a_command_creates_the_papers_design():
         {"gender": "man", "politics": "democrat"},
     ]
     assert [group.target for group in groups] == [5] * 6
+
+
+def test_a_study_without_items_has_few_pages_below_its_sections(settings):
+    settings.EXTRAS_OF_NEW_STUDIES = []
+    study = again()
+
+    pages = [page.title for page in section_pages.of(study) if not page.once]
+
+    assert len(pages) <= 16, pages
+    assert {"Import", "Texts", "Checks", "Places and quota", "Available judges"} <= {*pages}
 
 
 def test_settings_and_extras_of_a_file_take_precedence(tmp_path: Path):
