@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from judging.backends.bodies import body_text, body_value
 from judging.backends.completions import read_usage, short, storable
 from judging.engine.interface import (
     SIDES,
@@ -133,11 +134,11 @@ def read_decision(
     """The reply in the body of a success, in either format. Raises `Garbage`."""
     asked = {CHOICE: "choice"} | ({CERTAINTY: "score"} if closed_of(question).levels else {})
     try:
-        body = json.loads(content)
+        body = body_value(content)
         answers = _by_name(body["answers"], list(asked))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        garbage = Garbage(f"the answer is no decision ({short(text_of(content))})", status=status)
-        garbage.maybe_billed = text_of(content).lstrip()[:1] != "<"  # a page is of a proxy
+        garbage = Garbage(f"the answer is no decision ({short(body_text(content))})", status=status)
+        garbage.maybe_billed = body_text(content).lstrip()[:1] != "<"  # a page is of a proxy
         raise garbage from error
     for name, type in asked.items():
         if name not in answers:
@@ -277,7 +278,3 @@ def _chosen(shares: Mapping[str, float], told: object, seed: int) -> tuple[str, 
     if told in largest:
         return told, None
     return largest[seed % len(largest)], told if told in shares else None
-
-
-def text_of(content: bytes | str) -> str:
-    return content if isinstance(content, str) else content.decode("utf-8", "replace")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from extras.judge_models.decision_formats import WIRES, read_decision, text_of
+from extras.judge_models.decision_formats import WIRES, read_decision
 from judging.backends.backend import (
     INSTEAD_OF_REPLY,
     OPENAI_URL,
@@ -21,6 +21,7 @@ from judging.backends.backend import (
     Capabilities,
     JudgeSettings,
 )
+from judging.backends.bodies import body_text
 from judging.backends.completions import (
     short,
     stated_status,
@@ -177,7 +178,7 @@ def fault_of(
     body = error_body(content)
     usual = status_fault(status, content, wait)
     # Only the beginning, because some servers repeat the prompt.
-    text = str(body.get("message") or body.get("detail") or text_of(content))[:_READ]
+    text = str(body.get("message") or body.get("detail") or body_text(content))[:_READ]
     offers = partial(NotOffered, message=f"HTTP {status}: {short(text)}", status=status)
     is_refused = status in {400, 404, 422}
     if status == 501:

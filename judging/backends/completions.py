@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from judging.backends.bodies import body_text, body_value
 from judging.backends.error_messages import (
     ErrorBody,
     declines_content,
@@ -44,6 +45,7 @@ _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 # What holds an answer; and what holds an error where there is no answer.
 _ANSWERS = ("choices", "content", "candidates", "output", "result", "data")
 _ERRORS = ("error", "errors", "error_msg", "error_code", "message", "msg", "detail")
+_MOST_KEPT = 20_000  # characters of a reply that holds no text
 _HALF = re.compile("[\ud800-\udfff]")
 _KEY_LENGTH = 8  # minimum length of a secret; shorter ones are words like “none”
 
@@ -69,6 +71,9 @@ def read_response(
             )
         except BackendFault as fault:
             fault.usage = usage_of_error(content)
+            is_worked_on = fault.usage is not None and fault.usage.total > 0
+            if isinstance(fault, Garbage) and is_worked_on and _is_completion(content):
+                return _unreadable(content, fault, request_id=request_id)
             raise
     body = error_body(content)
     if 400 <= status < 500 and declines_content(body):
@@ -83,6 +88,25 @@ def read_response(
     raise status_fault(status, content, retry_after, sent_as=sent_as)
 
 
+def _is_completion(content: bytes | str) -> bool:
+    body = body_value(content)
+    return isinstance(body, dict) and "choices" in body
+
+
+def _unreadable(content: bytes | str, fault: Garbage, *, request_id: str) -> Reply:
+    """The reply of a model, which has worked for it, in a form that holds no text.
+
+    It says something about this question, and nothing about the server. It is kept as it came.
+    """
+    return Reply(
+        text="",
+        answers=storable(body_text(content))[:_MOST_KEPT],
+        usage=fault.usage,
+        request_id=storable(request_id)[:200],
+        status=fault.status or 200,
+    )
+
+
 def stated_status(status: int, content: bytes | str) -> int:
     """The status of a response; that of the error in it, if a gateway sent one as a success."""
     if not 200 <= status < 300 or not is_error(content):
@@ -93,17 +117,10 @@ def stated_status(status: int, content: bytes | str) -> int:
     return next((code for code in codes if 400 <= code < 600), 500)
 
 
-def _json(content: bytes | str) -> Any:
-    """The value of a body. A server may cut a character in two between tokens."""
-    return json.loads(
-        content if isinstance(content, str) else content.decode("utf-8-sig", "replace")
-    )
-
-
 def is_error(content: bytes | str) -> bool:
     """Whether the body of a success is an error, and no answer that was worked on."""
     try:
-        body = _json(content)
+        body = body_value(content)
     except (ValueError, RecursionError):
         return False
     if not isinstance(body, dict) or any(body.get(name) for name in _ANSWERS):
@@ -123,7 +140,7 @@ def read_completion(
 ) -> Reply:
     """The reply in the body of a success. Raises `Garbage`."""
     try:
-        body = _json(content)
+        body = body_value(content)
         choice = body["choices"][0]
         message = choice["message"]
         text = _words(message.get("content"))
@@ -144,7 +161,7 @@ def read_completion(
             )
         garbage = Garbage(f"the answer is no chat completion ({reason})", status=status)
         # No model writes a page, so a proxy or a log-in page has answered.
-        garbage.maybe_billed = content[:200].lstrip()[:1] not in (b"<", "<")
+        garbage.maybe_billed = not body_text(content)[:200].lstrip().startswith("<")
         raise garbage from error
     if isinstance(failure := choice.get("error"), dict):
         # The provider behind a gateway failed while it wrote, which may be billed.
@@ -197,9 +214,9 @@ def completion_of(content: bytes) -> bytes:
             is_over = True
             break
         try:
-            piece = json.loads(data)
+            piece = body_value(data)
             if error := piece.get("error"):
-                if not choice:
+                if not (choice or message):
                     return data.encode()
                 choice["error"] = error if isinstance(error, dict) else {"message": str(error)}
                 is_over = True
@@ -383,7 +400,7 @@ def read_usage(body: Mapping[str, Any], *, is_written: bool = False) -> Usage | 
 def usage_of_error(content: bytes | str) -> Usage | None:
     """What the body of an error says that the request has used, which may be nothing."""
     try:
-        body = _json(content)
+        body = body_value(content)
     except (ValueError, RecursionError):
         return None
     usage = body.get("usage") if isinstance(body, dict) else None
@@ -478,14 +495,15 @@ def _status_fault(
 
 
 def _message(body: ErrorBody, content: bytes | str) -> str:
-    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
-    return short(str(body.get("message") or text or "no message"))
+    return short(str(body.get("message") or body_text(content) or "no message"))
 
 
 def without_keys(content: bytes, keys: Iterable[str]) -> bytes:
     """Remove keys, because some servers repeat them in error messages, which are shown."""
     for key in keys:
-        content = content.replace(key.encode(), b"[key]") if len(key) >= _KEY_LENGTH else content
+        if len(key) >= _KEY_LENGTH:
+            for form in ("utf-8", "utf-16-le", "utf-16-be"):
+                content = content.replace(key.encode(form), "[key]".encode(form))
     return content
 
 

@@ -23,7 +23,7 @@ _KEEP_SECONDS = 5.0  # how long an idle connection is kept; servers close theirs
 # The library looks at every connection of a pool before and after each request. With 64 requests at
 # a time, that takes a fifth of the processor time of the client in one pool, and little in these.
 _POOLS = 16
-_ABOUT_THE_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_ABOUT_THE_BODY = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 
 
 @cache
@@ -91,7 +91,8 @@ class _Guarded(httpx2.AsyncBaseTransport):
         finally:
             self._asked[number] -= 1
         encodings = response.headers.get("content-encoding", "")
-        kept = [(n, v) for n, v in response.headers.items() if n.lower() not in _ABOUT_THE_BODY]
+        # As bytes, because servers send what is not ASCII.
+        kept = [(n, v) for n, v in response.headers.raw if n.lower() not in _ABOUT_THE_BODY]
         return httpx2.Response(
             response.status_code,
             headers=kept,

@@ -4,9 +4,10 @@ A parameter counts as refused only if the error names it in a field of its own w
 “unsupported”, or in plain words such as “unsupported parameter X”. A message that only contains
 the word, because it repeats the prompt or finds a value too large, changes nothing."""
 
-import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+
+from judging.backends.bodies import body_value
 
 ErrorBody = Mapping[str, object]
 
@@ -158,7 +159,7 @@ _BAD_KEY = re.compile(r"\bapi key not valid\b|\b(?:invalid|incorrect) api key\b"
 def error_body(content: bytes | str) -> ErrorBody:
     """The error, wherever the server has put it: a list, “error”, or the body itself."""
     try:
-        body = json.loads(content)
+        body = body_value(content)
     except (ValueError, RecursionError):
         return {}
     body = body[0] if isinstance(body, list) and body else body

@@ -8,6 +8,7 @@ meant for others. What the servers answer is read here, because few of them keep
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -328,8 +329,10 @@ def raise_if_redirected(status: int, headers: Mapping[str, str], *, asked: str) 
     target = headers.get("location", "").strip()
     if not (300 <= status < 400 and target):
         return
+    with suppress(ValueError):  # an address in no known form
+        target = urljoin(asked, target)
     # Without what follows the path, which may have a key or the session of a log-in page.
-    target = short(urljoin(asked, target).partition("?")[0].partition("#")[0])
+    target = short(target.partition("?")[0].partition("#")[0])
     base = target.removesuffix("/").removesuffix("/chat/completions")
     moved = f"If that is its new address, change the base URL of the judge to {base}. "
     raise NotOffered(

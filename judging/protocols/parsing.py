@@ -21,12 +21,16 @@ from judging.engine.messages import without_thoughts
 from judging.protocols.assertions import asserts
 from judging.protocols.statements import (
     CHANGED,
+    CHOOSES,
+    DENIED,
+    NAMED,
     PlacedText,
     Statement,
     contradict,
     of_json,
     plain,
     readable,
+    side_of,
     stated,
     statements,
     without_next_turn,
@@ -64,7 +68,7 @@ def parse_reply(
         return _stated(reply, offers_tie, asks_certainty) or strict
     if chosen and asks_certainty and strict.side != "C" and strict.certainty is None:
         if not chosen.numbers:
-            added = stated(plain(without_next_turn(reply.text)), chosen.end)
+            added = stated(plain(without_next_turn(reply.text)), strict.side, chosen.end)
             if added is not None:
                 return replace(strict, certainty=added, details={"read": CERTAINTY})
     return strict
@@ -82,7 +86,7 @@ _CONTINUED = re.compile(rf"[\s*_`\"']*{_WORD}\s*{_CLOSE}", re.IGNORECASE)
 # The letter alone, alone on the first line, or followed only by the certainty.
 _BARE = re.compile(
     r"[^\w\[]*(?:(?:[Aa]nswer|[Rr]esponse|[Aa]ntwort)\s*:?\s*)?\[?([ABC])\]?"
-    r"[^\w\n\[]*(?:\Z|\n|(?=\[\[\s*\d))"
+    r"[^\w\n\[?？+]*(?:\Z|\n|(?=\[\[\s*\d))"
 )
 _RANGE = r"(?:-|–|—|/|to|and|or|bis|und|oder|\.\.)"
 # A number in brackets; a second one, in or after them, makes it a range.
@@ -93,7 +97,8 @@ _NUMBER = re.compile(
 )
 _SCALE = re.compile(rf"{_OPEN}1{_CLOSE}\s*\w*\s*{_OPEN}100{_CLOSE}")
 _BEHIND = re.compile(
-    r"[\s\-–—:,]{0,4}[(\[]?(?:about |around |[~≈])?(\d{1,3})\s*%?[\s.)\]]*(?:\n|\Z)"
+    r"[\s\-–—:,]{0,4}[(\[]?(?:about |around |approx\.? |ca\. |[~≈] ?)?(\d{1,3})"
+    r"\s*%?[\s.)\]]*(?:\n|\Z)"
 )
 _NOT_MEANT = re.compile(
     r"\b(?:not|never|neither|nor|\w+n['’]t|nicht|kein\w*|than|over|versus|vs\.?"
@@ -106,6 +111,12 @@ _NOT_MEANT_BEHIND = re.compile(
     r"|[*_`\"'”)]*[ \t]+(?:is|was|would|does|ist|wäre|würde)(?:n['’]t\b|[ \t]+(?:not|nicht)\b)",
     re.IGNORECASE,
 )
+_CORRECTS = re.compile(
+    r"[\W\d]*(?:(?:on\s+(?:second\s+thought|reflection)|correction|wait|actually|sorry|edit"
+    r"|i\s+meant(?:\s+to\s+(?:say|write))?|ich\s+meinte|korrektur|doch)\b\W*)+",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?;\n。！？；]+")
 _ALONE = re.compile(
     r"(?:^|(?<=[.!?\n]))[\s*_#>`]*(?:(?:my|the|meine|die|final|so|therefore|thus|daher)\s+)*"
     r"(?:(?:answer|verdict|choice|decision|conclusion|antwort|entscheidung|fazit)(?:\s+is)?)?"
@@ -152,7 +163,7 @@ def decide(text: str) -> tuple[Found | None, int | None]:
         return None, None  # the number of a letter that is given up may be that of the other one
     numbers = chosen.numbers or frozenset(map(_value, _NUMBER.finditer(text)))
     if not numbers:
-        return chosen, stated(plain(text[chosen.end :]), only_whole=True)
+        return chosen, stated(plain(text[chosen.end :]), chosen.side, only_whole=True)
     return chosen, next(iter(numbers)) or None if len(numbers) == 1 else None
 
 
@@ -219,8 +230,9 @@ def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
         if verdict.word == certain[0].word:
             continue
         if verdict.start > certain[-1].end:
-            if CHANGED.search(text, certain[-1].end, verdict.start):
-                return None
+            between = text[certain[-1].end : verdict.start]
+            if CHANGED.search(between) or not re.search(r"[^\W\d_]", between):
+                return None  # “[[A]] [[70]] … wait, [[B]]”, “[[A]] [[70]] / [[B]]”
         elif not re.search(r"[.:;!?\n]", between):
             return None  # “[[A]] beats [[B]] [[70]]”
     return certain[-1]
@@ -229,13 +241,30 @@ def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
 def _decide(reply: PlacedText) -> tuple[Found | None, int | None]:
     """The verdict in brackets; none without a certainty if its reasons choose another response."""
     chosen, certainty = decide(reply.text)
-    if chosen and not chosen.numbers:
-        behind = plain(without_next_turn(reply.text, chosen.end)[chosen.end :])
-        if any(statement.side != chosen.side for statement in statements(behind)):
-            return None, None
-        if not chosen.is_bracketed and chosen.side and contradict(behind, chosen.side):
-            return None, None
-    return chosen, certainty
+    if chosen is None:
+        return None, None
+    behind = plain(without_next_turn(reply.text, chosen.end)[chosen.end :])
+    if chosen.numbers:
+        is_doubtful = chosen.side is not None and _is_withdrawn(behind, chosen.side)
+    else:
+        is_doubtful = any(statement.side != chosen.side for statement in statements(behind))
+        if not chosen.is_bracketed and chosen.side:
+            is_doubtful |= contradict(behind, chosen.side)
+    return (None, None) if is_doubtful else (chosen, certainty)
+
+
+def _is_withdrawn(behind: str, side: ShownSide) -> bool:
+    """Whether a sentence behind a verdict corrects it: “On reflection, I meant B.”"""
+    for sentence in _SENTENCE.finditer(behind):
+        if not (corrects := _CORRECTS.match(sentence[0])):
+            continue
+        rest = sentence[0][corrects.end() :]
+        named = {side_of(name[1] or name[2]) for name in NAMED.finditer(rest)}
+        words = NAMED.sub(" ", rest)
+        if len(named) == 1 and side not in named and not DENIED.search(words):
+            if CHOOSES.search(words) or not re.search(r"\w", words) or "meant" in corrects[0]:
+                return True
+    return False
 
 
 def _stated(reply: PlacedText, offers_tie: bool, asks_certainty: bool) -> Verdict | None:
@@ -249,7 +278,7 @@ def _stated(reply: PlacedText, offers_tie: bool, asks_certainty: bool) -> Verdic
     chosen = asserted[0]
     if contradict(text, chosen.side) or (chosen.side == "C" and not offers_tie):
         return None
-    certainty = chosen.certainty if chosen.code == "json" else stated(text, chosen.end)
+    certainty = chosen.certainty if chosen.code == "json" else stated(text, chosen.side, chosen.end)
     place = reply.places[chosen.position]
     verdict = _counted(chosen.side, certainty, place, offers_tie, asks_certainty)
     return replace(verdict, details={"read": chosen.code})

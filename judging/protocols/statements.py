@@ -20,7 +20,7 @@ from judging.engine.messages import without_thoughts
 
 # Increased whenever a reply can be read differently, so that answers read by different versions are
 # not mixed.
-READING_VERSION = 7
+READING_VERSION = 8
 # Meanings of the codes of lenient reading, for pages.
 READ_AS = {
     "json": "a JSON object",
@@ -117,26 +117,36 @@ def without_next_turn(text: str, start: int = 0) -> str:
     return text[: cut.start()] if cut and text[: cut.start()].strip() else text
 
 
+_ABOUT = r"(?:(?:about|around|roughly|approx(?:\.|imately)|ca\.|circa|etwa|environ)\s*|[~≈]\s*)?"
 _STATED_NUMBER = r"(?<![\d.,/–-])(?P<number>\d{1,3}(?:[.,]\d{1,4})?)(?!\d)"
 _UNIT = (
     r"\s*(?P<unit>%|percent\b|per\s+cent\b|prozent\b|por\s+ciento\b|pour\s+cent\b"
-    r"|\(?(?:/|out\s+of|von|sobre|sur|de)\s*(?:100|10)\b"
-    r"|(?!\s*(?:\(?(?:/|out\s+of|von|sobre|sur)\s*\d|,?\s*(?:on\s+a|auf\s+einer)\b)))"
+    r"|\(?(?:/|(?:out\s+)?of|von|sobre|sur|de)\s*(?:100|10)\b"
+    r"|(?!\s*(?:\(?(?:/|(?:out\s+)?of|von|sobre|sur|de)\s*\d|,?\s*(?:on\s+a|auf\s+einer)\b"
+    r"|(?:percentage\s+)?points?\s+(?!out\b|of\b)\w|times\b|=)))"
 )
 _STATED_RANGE = (
-    r"(?P<range>\s*%?\s*(?:[-–—~或到至]|to|bis|a|à|or|and|und|y|et|oder|,?\s*(?:maybe|perhaps))"
-    r"\s*\d)?"
+    r"(?P<range>\s*%?\s*(?:(?:[-–—~或到至]|to|bis|a|à|or|and|und|y|et|oder|,?\s*(?:maybe|perhaps))"
+    r"\s*\d|\+|±))?"
 )
 NAME = (
     r"(?<![a-z])(?:certain(?:ty)?|confiden(?:ce|t)|sure|sicher(?:heit)?|gewissheit|konfidenz"
     r"|certeza|confianza|segur[oa]|certitude|confiance|sûre?|确定性?|置信度|信心|把握)"
 )
 _BOUND = re.compile(
-    r"(?:\b(?:over|above|below|under|at\s+(?:least|most)|(?:more|less)\s+than|up\s+to|between|not"
+    r"(?:\b(?:over|above|below|under|at\s+(?:least|most)|(?:more|less)\s+than|up\s+to|between|not|by"
+    r"|\w+n['’]t|was|were|war|um|era|était"
     r"|mindestens|höchstens|über|unter|zwischen|nicht(?:\s+zu)?|más\s+del?|menos\s+de|al\s+menos|entre"
     r"|plus\s+de|moins\s+de|au\s+moins)|超过|至少|[<>≥≤])\s*\Z",
     re.IGNORECASE,
 )
+# “Not even 50 % sure”, “to be 90 % certain, I would need more”.
+_NOT_HELD = re.compile(
+    r"\b(?:not|\w+n['’]t|cannot|hardly|barely|scarcely|never|nor|to\s+be|being|if|unless"
+    r"|nicht|kaum|nie|wenn|no|nunca|apenas|si|ne|pas|jamais)\b[^.,;:\d\n]{0,20}\Z",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"[.)]\s+\S")  # “1. It is short.”
 _STATED_SCALE = re.compile(
     r"\[{0,2}\b1\]{0,2}\s*(?:-|–|to|bis|a|à|到|至)\s*\[{0,2}100\b\]{0,2}", re.IGNORECASE
 )
@@ -149,28 +159,44 @@ _FORMS = tuple(
     )
 )
 _NEXT = re.compile(
-    rf"[\s,;:|()\[\]\"'/–—-]{{0,6}}[~≈]?{_STATED_NUMBER}{_UNIT}{_STATED_RANGE}(?=\s*[\])}}|]|[.,;]?\s*$|\s*[.;]\s)",
+    rf"[\s,;:|()\[\]\"'/–—-]{{0,6}}{_ABOUT}{_STATED_NUMBER}{_UNIT}{_STATED_RANGE}(?=\s*[\])}}|]|[.,;]?\s*$|\s*[.;]\s)",
     re.IGNORECASE | re.MULTILINE,
 )
 
 
-def stated(text: str, behind: int | None = None, *, only_whole: bool = False) -> int | None:
-    """The only certainty that a text states by name, or as a number `behind` a verdict."""
+def stated(
+    text: str,
+    side: ShownSide | None = None,
+    behind: int | None = None,
+    *,
+    only_whole: bool = False,
+) -> int | None:
+    """The only certainty that a text states by name, or as a number `behind` a verdict.
+
+    If `side` is known, a certainty of another response is not counted.
+    """
     text = _STATED_SCALE.sub(lambda scale: " " * len(scale[0]), text)
     named = [match for form in _FORMS for match in form.finditer(text)]
     if only_whole and not all(match["number"].isdigit() for match in named):
         return None
-    values = {_stated_value(text, match) for match in named}
+    values = {_stated_value(text, match, side) for match in named}
     if behind is not None and (number := _NEXT.match(text, behind)):
-        values.add(_stated_value(text, number))
+        is_on_next_line = "\n" in text[behind : number.start("number")]
+        if not (is_on_next_line and _LISTED.match(text, number.end("number"))):
+            values.add(_stated_value(text, number, side))
     return values.pop() if len(values) == 1 else None
 
 
-def _stated_value(text: str, match: "re.Match[str]") -> int | None:
+def _stated_value(text: str, match: "re.Match[str]", side: ShownSide | None) -> int | None:
     start = match.start("number")
     before = re.sub(r"(?:</?\w+>\s*)+\Z", "", text[max(0, start - 40) : start]).rstrip("~≈([ ")
     if match.groupdict().get("range") or _BOUND.search(before):
         return None
+    if match.start() == start and _NOT_HELD.search(before):
+        return None
+    named = [side_of(name[1] or name[2]) for name in NAMED.finditer(match[0])]
+    if side and named and named[-1] != side:
+        return None  # “Certainty of B: 30” behind [[A]]
     return whole(match["number"], match["unit"] or "")
 
 
@@ -237,7 +263,8 @@ _CHOICE = (
     " select selects selected recommend go say suitable wins edges fits suits matches aligns lean"
     " antwort wahl entscheidung urteil besser beste wähle wählt wählen bevorzugt bevorzugen tippe"
     " tippen nehme nehmen respuesta elección opción mejor elijo elegiría prefiere preferiría"
-    " réponse choix meilleure choisirais choisirait préfère préférerait response option"
+    " réponse choix meilleure choisirais choisirait préfère préférerait pencherais dirais response"
+    " option entscheide diría"
 )
 KNOWN = frozenset(
     f"{_CHOICE} the a my their her his this that these i we you he she they person user somebody"
@@ -247,7 +274,7 @@ KNOWN = frozenset(
     " here and in conclusion summary seems appears ich wir sie er diese dieser die der das nutzer"
     " würde würden sollte wird ist wäre lautet für auf zu eher wohl wahrscheinlich daher also meine"
     " richtige richtig la el le les l mi ma mon es sería est serait correcta correcte bonne esta"
-    " cette persona personne yo je por pour que creo pienso crois pense".split()
+    " cette persona personne yo je por pour que creo pienso crois pense your mich".split()
 )
 CHOOSES = re.compile(rf"\b(?:{'|'.join(_CHOICE.split())})\b|答案|选择|结论|更好", re.IGNORECASE)
 _CHINESE = re.compile(r"我|会|这个人|更|最终|的|答案|选择|结论|应该|是|为|好|喜欢|倾向于|选")

@@ -11,7 +11,7 @@ import pytest
 from judging.backends.backend import BadRecording, ReplayBackend, read_recording
 from judging.backends.connections import faults
 from judging.backends.openai import OpenAIBackend, OpenAISettings, Server
-from judging.engine.asker import Asker, Route
+from judging.engine.asker import Asker, Route, read_answer
 from judging.engine.interface import (
     BackendFault,
     Garbage,
@@ -100,6 +100,93 @@ def test_every_failure_has_its_name(llm, answer, fault):
     assert len(llm.requests) == 1
 
 
+def whole_body(text="[[A]] [[80]]"):
+    return completion(text).body.decode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        whole_body().encode("utf-16"),
+        whole_body().encode("utf-16-le"),
+        whole_body().encode("utf-32"),
+        whole_body().replace('"c-1"', "9" * 5_000).encode(),
+        whole_body().replace("[[A", "\n[[A").encode(),  # a line break as it is
+        whole_body().encode() + b"\n\n, and more",
+        whole_body().encode() * 2,
+    ],
+)
+def test_a_completion_is_read_in_any_form_in_which_servers_write_json(llm, body):
+    llm.answer = lambda _, n: Answer(body=body)
+
+    reply = ask(llm.url)
+
+    assert (reply.text.strip(), reply.usage.total) == ("[[A]] [[80]]", 110)
+
+
+def test_a_number_of_tokens_that_no_table_can_hold_is_unknown(llm):
+    body = whole_body().replace(": 100,", f": {'9' * 5_000},")
+    llm.answer = lambda _, n: Answer(body=body.encode())
+
+    reply = ask(llm.url)
+
+    assert (reply.text, reply.usage) == ("[[A]] [[80]]", None)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        [],
+        None,
+        {"0": "A"},
+        [{"text": "[[A]] [[80]]"}],
+        [{"message": None}],
+        [{"message": {"content": 5}}],
+        [{"message": {"content": {"text": "[[A]]"}}}],
+        [{"message": {"content": None, "tool_calls": [None]}}],
+    ],
+)
+def test_a_billed_completion_without_text_is_an_unreadable_reply_and_kept(llm, choices):
+    body = json.loads(whole_body()) | {"choices": choices}
+    llm.answer = lambda _, n: Answer(body=json.dumps(body).encode())
+
+    reply = ask(llm.url)
+    answer = read_answer(QUESTION, reply, is_last=True)
+
+    assert (answer.state, answer.side, reply.usage.total) == ("unparseable", None, 110)
+    assert json.loads(answer.text) == body
+    assert read_answer(QUESTION, reply, is_last=False) is None
+
+
+def test_a_stream_that_fails_behind_its_first_words_can_be_billed(llm):
+    pieces = [
+        {"choices": [{"index": 0, "delta": {"content": "[["}, "finish_reason": None}]},
+        {"error": {"message": "overloaded", "code": 502}},
+    ]
+    text = "".join(f"data: {json.dumps(piece)}\n\n" for piece in pieces)
+    llm.answer = lambda _, n: Answer(body=text.encode())
+
+    with pytest.raises(ServerError, match="broke off") as caught:
+        ask(llm.url)
+
+    assert caught.value.maybe_billed
+
+
+def test_a_header_that_is_not_ascii_does_not_cost_the_reply(llm):
+    odd = {"x-request-id": "réq", "X-Note": "Zürich"}
+    llm.answer = lambda _, n: Answer(body=whole_body().encode(), headers=odd)
+
+    assert ask(llm.url).text == "[[A]] [[80]]"
+
+
+def test_a_key_that_a_server_repeats_in_utf16_is_not_shown(llm):
+    said = json.dumps({"error": {"message": "no such key: sk-0123456789"}})
+    llm.answer = lambda _, n: Answer(status=401, body=said.encode("utf-16"))
+
+    with pytest.raises(NoAccess, match=r"no such key: \[key\]"):
+        ask(llm.url, key="sk-0123456789")
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize(
     ("location", "target", "base"),
@@ -123,6 +210,15 @@ def test_a_redirect_is_not_followed_and_its_target_is_named(llm, status, locatio
     assert f"change the base URL of the judge to {base} If" in str(caught.value)
     assert "sk-1" not in str(caught.value)
     assert len(llm.requests) == 1
+
+
+def test_a_redirect_to_an_address_in_no_known_form_is_named(llm):
+    llm.answer = lambda body, n: error(302, "Moved", location="http://[x/login?key=sk-1")
+
+    with pytest.raises(Misconfigured, match=r"redirects requests to http://\[x/login\.") as caught:
+        ask(llm.url)
+
+    assert "sk-1" not in str(caught.value)
 
 
 def test_a_redirect_to_a_file_is_not_proposed_as_an_address(llm):
@@ -269,7 +365,7 @@ def test_tokens_are_read_under_every_name_and_in_every_form(llm, usage, prompt, 
     [
         (200, {"choices": [{"error": {"code": 502}, "message": {"content": "A"}}]}),
         (200, {"error": {"message": "late"}}),
-        (200, {"choices": []}),
+        (200, {"object": "list"}),
         (500, {"error": {"message": "late"}}),
         (400, {"error": {"message": "late"}}),
     ],

@@ -146,3 +146,69 @@ def test_no_text_breaks_lenient_reading_or_changes_what_strict_reading_reads(rep
     assert lenient.side is not None or lenient.certainty is None
     if strict.side is not None:
         assert lenient.side == strict.side
+
+
+@pytest.mark.parametrize(
+    ("reply", "certainty"),
+    [
+        ("[[B]] confidence: 7 of 10", 70),
+        ("[[B]] (approx. 70)", 70),
+        ("[[B]] (ca. 70)", 70),
+        ("[[B]] confidence: 80+", None),
+        ("[[B]] certainty 80 ± 10", None),
+        ("[[B]] I am not even 50% sure", None),
+        ("[[B]] I cannot be 90% certain", None),
+        ("[[B]] hardly 20% sure", None),
+        ("[[B]] To be 90% certain I would need more.", None),
+        ("[[B]] My certainty was 90 before, now 60.", None),
+        ("[[B]] The certainty is 70 points lower than usual.", None),
+        ("[[B]] certainty increased by 20", None),
+        ("[[B]] Certainty scale: 1 = guess, 100 = certain.", None),
+        ("[[B]] Certainty for A: 30", None),
+        ("[[B]] Certainty for B: 70", 70),
+        ("[[B]]\n\n1. It is short.", None),
+    ],
+)
+def test_only_a_number_that_is_the_certainty_of_the_verdict_is_read(reply, certainty):
+    assert (read(reply).side, read(reply).certainty) == ("B", certainty)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "A?",
+        "A+",
+        "[[A]][[70]][[B]]",
+        "[[A]] [[80]]\nOn reflection, I meant B.",
+        "[[A]] [[80]]\n\nCorrection: B.",
+        "[[A]] [[80]] Wait, response B is better.",
+    ],
+)
+def test_a_verdict_that_is_doubted_or_corrected_is_not_read(reply):
+    assert read(reply, is_lenient=False).side is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[[A]] [[80]] Actually, B is longer.",
+        "[[A]] [[80]] Wait times matter to them, and B has none.",
+        "[[A]] [[80]] Sorry, B is not better.",
+        "[[A]] [[80]] On reflection, A is still better.",
+    ],
+)
+def test_a_reason_behind_a_verdict_does_not_correct_it(reply):
+    assert (read(reply).side, read(reply).certainty) == ("A", 80)
+
+
+@pytest.mark.parametrize(
+    ("reply", "side", "certainty"),
+    [
+        ("The answer to your question is: [B]", "B", None),
+        ("Ich entscheide mich für Antwort A (Sicherheit: 70).", "A", 70),
+        ("Je pencherais pour la réponse A, certitude 60 %.", "A", 60),
+        ("Yo diría que la respuesta B, con 60 % de certeza.", "B", 60),
+    ],
+)
+def test_further_sentences_that_choose_are_read(reply, side, certainty):
+    assert (read(reply).side, read(reply).certainty) == (side, certainty)
