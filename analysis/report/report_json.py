@@ -21,17 +21,22 @@ Json = dict[str, Any]
 ReportJson = Mapping[str, Any]
 
 
-class Measured(Protocol):
-    """The common fields of estimates, shares and differences."""
+class WithInterval(Protocol):
+    """A result with its interval, or the reason for none."""
 
-    @property
-    def value(self) -> float | None: ...
     @property
     def reason(self) -> str | None: ...
     @property
     def interval(self) -> Interval | None: ...
     @property
     def interval_reason(self) -> str | None: ...
+
+
+class Measured(WithInterval, Protocol):
+    """The common fields of estimates, shares and differences."""
+
+    @property
+    def value(self) -> float | None: ...
 
 
 class Tested(Measured, Protocol):
@@ -51,8 +56,8 @@ def number(value: float | None) -> float | None:
 
 
 def put(target: Json, key: str, value: Any, reason: str | None = None) -> None:
-    """Set `key`, and its reason if the value is undefined."""
-    target[key] = value
+    """Set `key`, and its reason if the value is undefined; infinite values and NaN are errors."""
+    target[key] = number(value) if isinstance(value, float) else value
     if value is None:
         target[f"{key}_reason"] = reason or "empty_group"
 
@@ -90,11 +95,20 @@ def put_interval(
         target[f"{key}_made"] = how(interval)
 
 
+def put_ci(target: Json, key: str, result: WithInterval) -> None:
+    """Set `key` to a result's interval alone."""
+    put_interval(target, key, result.interval, why(result))
+
+
+def why(result: WithInterval) -> str | None:
+    """Why a result has no interval, and so no test."""
+    return result.interval_reason or result.reason
+
+
 def put_estimate(target: Json, key: str, result: Measured, ci: str = "") -> None:
     """Set `key` to a number, and `ci` (by default ``<key>_ci``) to its interval."""
-    put(target, key, number(result.value), result.reason)
-    reason = result.interval_reason or result.reason
-    put_interval(target, ci or f"{key}_ci", result.interval, reason)
+    put(target, key, result.value, result.reason)
+    put_ci(target, ci or f"{key}_ci", result)
 
 
 def estimate(result: Measured, key: str = "value") -> Json:
@@ -107,7 +121,7 @@ def estimate(result: Measured, key: str = "value") -> Json:
 def tested(result: Tested) -> Json:
     """A number with its interval and the p of its test."""
     out = estimate(result)
-    put(out, "p", number(result.p), result.interval_reason or result.reason)
+    put(out, "p", result.p, why(result))
     return out
 
 
@@ -123,9 +137,7 @@ def pick(result: Any, names: str | Mapping[str, str], reason: str | None = None)
     """
     out: Json = {}
     for key, name in ({n: n for n in names.split()} if isinstance(names, str) else names).items():
-        value = getattr(result, name)
-        value = number(value) if isinstance(value, float) else value
-        put(out, key, value, reason or getattr(result, "reason", None))
+        put(out, key, getattr(result, name), reason or getattr(result, "reason", None))
     return out
 
 

@@ -19,6 +19,7 @@ from analysis.report.report_json import Json, put
 from analysis.report.rules import MIN_COMPARED
 from analysis.stats.comparison.replacement import ONE_LABEL
 from analysis.stats.core.clusters import MIN_BLOCKS, annotator_blocks
+from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.results import Proportion, n_distinct
 from analysis.stats.core.shared_variance import (
@@ -221,6 +222,12 @@ def rests_on(within: Sharing) -> Json:
         ],
         "one": [label for label, size in sizes.items() if size == 1 and label != "people"],
     }
+
+
+def put_holm(tests: Sequence[Json]) -> None:
+    """Add to each test its p adjusted over all of them, after Holm."""
+    for test, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
+        put(test, "p_holm", p, test.get("p_reason"))
 
 
 def fix_people(result: Json, n_people: int) -> None:

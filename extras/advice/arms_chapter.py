@@ -9,7 +9,7 @@ import numpy as np
 from analysis.data.arrays import MISSING, RunData
 from analysis.data.verdicts import Ints
 from analysis.report.quantities import Name, Population, Quantity, Slot, Text, Words, clause
-from analysis.report.report_json import Json, number, put, tested
+from analysis.report.report_json import Json, put, tested, why
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import DETECTABLE, claim_p
 from analysis.report.study import ReportedStudy, identity
@@ -74,13 +74,13 @@ def arms(study: ReportedStudy) -> Json:
     adjusted, left = iter(ps), iter(left_by_holm(ps))
     for _, tests in entries:
         for entry, difference in tests:
-            why = difference.interval_reason or difference.reason
-            put(entry, "p_holm", number(next(adjusted)), why)
+            reason = why(difference)
+            put(entry, "p_holm", next(adjusted), reason)
             put(
                 entry,
                 "detectable",
-                number(detectable_difference(difference, among=next(left))),
-                why or "no_variation",
+                detectable_difference(difference, among=next(left)),
+                reason or "no_variation",
             )
     runs = [run for run in study.data.runs if run.run in advised.runs]
     return {
@@ -205,7 +205,7 @@ def _arm(rater: _Rater, arm: int) -> Json:
         ("brier", answers.overconfidence**2),
     ):
         why = "not_reported" if name != "accuracy" and scored.any() else "not_scored"
-        put(out, name, number(mean_in(values, answers, arm)), why)
+        put(out, name, mean_in(values, answers, arm), why)
     here = rater.arm == arm
     changes = mind_changes(rater.before[here], rater.after[here], rater.truth[here])
     out["twice"] = changes.n

@@ -12,7 +12,7 @@ from django.db.models import Count, F, Q, Sum
 
 from analysis.data.arrays import CODE, MISSING, Dataset, DesignData, Index
 from analysis.data.extras import ExtraReader
-from analysis.report.report_json import Json, put, put_estimate
+from analysis.report.report_json import Json, put, put_estimate, why
 from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import ANNOTATOR, SharedKind, Sharing
 from analysis.stats.systems.strengths import system_strengths
@@ -74,7 +74,7 @@ def ranked(
         put_estimate(entry, "rate", rate.rate)
         put_estimate(entry, "strength", strength)
         for key, place in zip(("best", "worst"), _places(strength, model.strengths), strict=True):
-            put(entry, key, place, strength.interval_reason or strength.reason)
+            put(entry, key, place, why(strength))
         systems.append(entry)
     # Without strengths, win rates order the list, and nobody has a place.
     by = "rate" if any(entry["strength"] is None for entry in systems) else "strength"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts
-from analysis.report.report_json import Json, number, put, put_interval
+from analysis.report.report_json import Json, put, put_interval
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
@@ -18,12 +18,12 @@ def compared(study: ReportedStudy, run: RunData, judge: Verdicts) -> Json:
     spread = compare_certainty_distributions(study.votes.certainty, run.judgments.certainty)
     out: Json = {}
     for key in ("pearson", "kendall", "concordance"):
-        put(out, key, number(getattr(pairs, key)), pairs.correlation_reason)
+        put(out, key, getattr(pairs, key), pairs.correlation_reason)
     reason = pairs.correlation_reason or ("too_few_items" if pairs.n < 10 else "no_variation")
     put_interval(out, "spearman_ci", pairs.spearman_interval, reason)
-    put(out, "wilcoxon_p", number(pairs.wilcoxon_p), pairs.wilcoxon_reason)
+    put(out, "wilcoxon_p", pairs.wilcoxon_p, pairs.wilcoxon_reason)
     for key in ("ks", "ks_p", "wasserstein", "human_sd", "model_sd"):
-        put(out, key, number(getattr(spread, key)), spread.reason)
+        put(out, key, getattr(spread, key), spread.reason)
     return out
 
 

@@ -17,7 +17,7 @@ from analysis.data.verdicts import (
     mean_of_orders,
     native_certainty,
 )
-from analysis.report.report_json import Json, cell, estimate, number, put, put_estimate
+from analysis.report.report_json import Json, cell, estimate, put, put_estimate
 from analysis.report.sentences import MAJORITY
 from analysis.report.study import ReportedStudy
 from analysis.stats.certainty.calibration import calibration_error
@@ -159,7 +159,7 @@ def _quality(certainty: Floats, correct: Ints, sharing: Sharing, *, tests: int) 
     why = None if scored.any() else "is_reference"
     out: Json = cell(wilson_proportion(correct[scored]))
     calibration = calibration_error(certainty, correct)
-    put(out, "ece", number(calibration.ece), why or calibration.reason)
+    put(out, "ece", calibration.ece, why or calibration.reason)
     quality = general_quality(certainty, correct, sharing)
     for name in ("brier", "auroc", "aurc"):
         put_estimate(out, name, getattr(quality, name))
@@ -190,7 +190,7 @@ def _steps(certainty: Floats, correct: Ints) -> list[Json]:
 
 def _trusted(trusted_coverage: TrustedCoverage, why: str | None) -> Json:
     out: Json = {"error": trusted_coverage.max_error, "n": trusted_coverage.n}
-    put(out, "p_max", number(trusted_coverage.p), why or trusted_coverage.reason)
+    put(out, "p_max", trusted_coverage.p, why or trusted_coverage.reason)
     put(
         out,
         "observed",

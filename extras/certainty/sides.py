@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import run_votes
-from analysis.report.report_json import Json, cell, number, put, put_estimate
+from analysis.report.report_json import Json, cell, put, put_estimate
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn, without_interval
@@ -37,7 +37,7 @@ def compared(study: ReportedStudy, run: RunData) -> Json:
 
 def _panel(panel: LikeForLike) -> Json:
     out: Json = {"votes_per_item": panel.votes_per_item}
-    put(out, "coverage", number(panel.coverage))
+    put(out, "coverage", panel.coverage)
     for name in ("human_single", "model_single", "human_majority", "model_majority"):
         out[name] = _side(getattr(panel, name))
     return out
@@ -46,7 +46,7 @@ def _panel(panel: LikeForLike) -> Json:
 def _side(side: PanelSide) -> Json:
     out: Json = {"overall": cell(side.overall), "high": cell(side.high)}
     out |= {"ties": side.n_ties, "no_certainty": side.n_no_certainty}
-    put(out, "high_share", number(side.high_share), side.reason)
+    put(out, "high_share", side.high_share, side.reason)
     matched = side.matched if side.reason is None else Estimate(None, side.reason)
     put_estimate(out, "matched_accuracy", matched)
     return out

@@ -10,7 +10,7 @@ from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Ints, Verdicts
 from analysis.report.figures import Figure, plain, scatter_trace, styles
 from analysis.report.quantities import clause, fixed
-from analysis.report.report_json import Json, cell, number, put
+from analysis.report.report_json import Json, cell, put
 from analysis.report.rules import TARGET
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sections.certainty.calibration import calibration
@@ -99,7 +99,7 @@ def certificate(verdicts: Verdicts, draws: Draws, threshold: float, *, n_judges:
         start=start,
     )
     out: Json = {"target": TARGET}
-    put(out, "threshold", number(chosen.threshold), chosen.reason)
+    put(out, "threshold", chosen.threshold, chosen.reason)
     accepted = stated & (
         verdicts.certainty >= (np.inf if chosen.threshold is None else chosen.threshold)
     )

@@ -19,7 +19,7 @@ from analysis.report.quantities import (
     clause,
     say,
 )
-from analysis.report.report_json import Json, estimate, number, put
+from analysis.report.report_json import Json, estimate, put
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -166,18 +166,18 @@ def _entry(study: ReportedStudy, estimand: Estimand) -> Json:
     calibrated = calibrated_mean(estimand.target, estimand.signal, sharing, folds=folds, of=used)
     out = estimand.labels | {"items": by_weight.n_items, "answered": by_weight.n_answered}
     out |= {"alone": estimate(alone), "powered": estimate(powered)}
-    put(out, "weight", number(weight), "too_few_items")
+    put(out, "weight", weight, "too_few_items")
     saved = answers_saved(by_weight.n_answered, alone, powered)
-    put(out, "saved", number(saved), powered.interval_reason or alone.interval_reason)
+    put(out, "saved", saved, powered.interval_reason or alone.interval_reason)
     out["calibrated"] = _calibrated(calibrated)
     return out
 
 
 def _calibrated(calibrated: CalibratedMean) -> Json:
     out = estimate(calibrated.mean)
-    put(out, "outside", number(calibrated.outside), calibrated.reason)
+    put(out, "outside", calibrated.outside, calibrated.reason)
     out["residual"] = estimate(calibrated.residual)
-    put(out, "oracle_share", number(calibrated.oracle_share), calibrated.reason or "no_variation")
+    put(out, "oracle_share", calibrated.oracle_share, calibrated.reason or "no_variation")
     return out
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.data.arrays import MISSING
 from analysis.data.verdicts import Ints
 from analysis.report.quantities import Name, Population, Quantity, Slot, Text, Words, bare, say
-from analysis.report.report_json import Json, number, put, put_estimate
+from analysis.report.report_json import Json, put, put_estimate
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -110,7 +110,7 @@ def _against(
     agreement: Json = {"n": ranking.n, "draws": ranking.n_draws}
     agreement |= _estimate("kendall", ranking.kendall) | _estimate("spearman", ranking.spearman)
     for key in ("same_top", "same_order"):
-        put(agreement, key, number(getattr(ranking, key)), ranking.resampled_reason)
+        put(agreement, key, getattr(ranking, key), ranking.resampled_reason)
     for key, places in (("top", ranking.first_top), ("judge_top", ranking.second_top)):
         agreement[key] = [names[place] for place in places]
     out: Json = {"n": corrected.n, "n_both": corrected.n_both}

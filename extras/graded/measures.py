@@ -6,13 +6,12 @@ import numpy as np
 
 from analysis.data.arrays import MISSING, TIE
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, estimate, number, pick, put, tested
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.report_json import Json, cell, estimate, pick, put, tested
+from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.alpha import krippendorff_alpha
 from analysis.stats.certainty.human_llm import general_spearman
 from analysis.stats.comparison.level_shift import level_shift
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
 from extras.graded.agreement import (
     RatedRows,
@@ -79,7 +78,7 @@ def _strength(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
         of_judge = means(run.judgments.item, own, n)
         shared: Json = {"n": _n_both(of_people, of_judge)}
         kappa = graded_kappa(of_people, of_judge, _STEPS)
-        put(shared, "kappa", number(kappa.value), kappa.reason)
+        put(shared, "kappa", kappa.value, kappa.reason)
         shared["rank"] = estimate(general_spearman(of_people, of_judge, study.shared.items))
         judges.append(identity(run) | shared)
     return {"people": entry, "judges": judges, "by_strength": by_strength(study, graded_answers)}
@@ -119,7 +118,7 @@ def _scores(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
         "icc_raters": icc.n_raters,
         "icc_targets": icc.n_items,
     }
-    put(people, "mean", number(_mean(rated.score)))
+    put(people, "mean", _mean(rated.score))
     people |= pick(icc, {"icc": "single", "icc_mean": "mean"})
     of_people = means(rated.target, rated.score, 2 * n)
     judges = []
@@ -131,8 +130,7 @@ def _scores(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
                 identity(run)
                 | _judge_scores(study, highest, rows, run.judgments.item, of_people, graded_answers)
             )
-    for entry, p in zip(judges, holm([judge["level"]["p"] for judge in judges]), strict=True):
-        put(entry["level"], "p_holm", number(p), entry["level"].get("p_reason"))
+    put_holm([judge["level"] for judge in judges])
     return {"scale": graded_answers.scale, "people": people, "judges": judges}
 
 
@@ -161,10 +159,10 @@ def _judge_scores(
     )
     own, people = (scores[:, 0] - scores[:, 1] for scores in (mine, theirs))
     out: Json = {"n": _n_both(own, people), "highest": highest}
-    put(out, "mean", number(_mean(mine.ravel())))
+    put(out, "mean", _mean(mine.ravel()))
     if highest == scale:
         kappa = graded_kappa(mine.ravel(), of_people, np.arange(1.0, scale + 1))
-        put(out, "kappa", number(kappa.value), kappa.reason)
+        put(out, "kappa", kappa.value, kappa.reason)
     else:
         put(out, "kappa", None, "other_scale")
     out["margin"] = estimate(general_spearman(own, people, study.shared.items))
@@ -192,7 +190,7 @@ def _right_or_wrong(study: ReportedStudy, mine: FloatArray, of_people: FloatArra
     entry["same"] = share(says_right == is_right, every)
     entry["recall"], entry["precision"] = share(says_right, is_right), share(is_right, says_right)
     kappa = graded_kappa(mine[both], of_people[both], np.array([1.0, 2.0]))
-    put(entry, "kappa", number(kappa.value), kappa.reason)
+    put(entry, "kappa", kappa.value, kappa.reason)
     return entry
 
 
@@ -214,7 +212,7 @@ def _criteria(study: ReportedStudy, graded_answers: GradedAnswers) -> Json:
             codes[own] == answers.choice[own], study.shared.answers.take(own)
         )
         entry: Json = {"criterion": name, "n": int((codes >= 0).sum())}
-        put(entry, "equal", number(_mean(np.where(codes >= 0, codes == TIE, np.nan))))
+        put(entry, "equal", _mean(np.where(codes >= 0, codes == TIE, np.nan)))
         entry |= {"own": cell(share, "value", "count")}
         entry["alpha"] = _alpha(study, counts, "nominal", np.arange(3.0))
         people.append(entry)

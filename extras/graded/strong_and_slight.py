@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, say
-from analysis.report.report_json import Json, number, put, tested
+from analysis.report.report_json import Json, put, tested
 from analysis.report.results import Finding, cannot_tell
 from analysis.report.section import ReportJson
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
 from analysis.report.words import run_name
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.comparison.general_difference import general_difference
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
 from extras.graded.agreement import choice_of_others, means, signed
 from extras.graded.graded_answers import GradedAnswers
@@ -49,7 +48,8 @@ def by_strength(study: ReportedStudy, graded_answers: GradedAnswers) -> list[Jso
             general_contrast(same, strong, same, slight, study.shared.items)
         )
         judges.append(entry)
-    return with_holm(judges)
+    put_holm([entry["difference"] for entry in judges])
+    return judges
 
 
 def predicting_one(study: ReportedStudy) -> list[Json]:
@@ -73,22 +73,14 @@ def predicting_one(study: ReportedStudy) -> list[Json]:
                 "difference": tested(general_difference(gap, study.shared.answers)),
             }
         )
-    return with_holm(judges)
+    put_holm([entry["difference"] for entry in judges])
+    return judges
 
 
 def _share(hits: FloatArray) -> Json:
     out: Json = {"n": int(hits.size)}
-    put(out, "value", number(float(hits.mean())) if hits.size else None)
+    put(out, "value", float(hits.mean()) if hits.size else None)
     return out
-
-
-def with_holm(judges: list[Json]) -> list[Json]:
-    """The entries, each difference with its p adjusted over judges."""
-    adjusted = holm([entry["difference"]["p"] for entry in judges])
-    for judge, p in zip(judges, adjusted, strict=True):
-        difference = judge["difference"]
-        put(difference, "p_holm", number(p), difference.get("p_reason"))
-    return judges
 
 
 def strength_gap_table(report: ReportJson) -> Table:

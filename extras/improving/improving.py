@@ -9,7 +9,7 @@ import numpy as np
 from django.db import transaction
 from django.db.models import QuerySet, Sum
 
-from analysis.report.report_json import Json, number, put, put_interval
+from analysis.report.report_json import Json, put, put_interval
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.results import relabel
 from analysis.stats.core.shared_variance import Sharing
@@ -224,7 +224,7 @@ def _learned(
     gain = general_difference([gains[item.key] for item in chosen], _sharing(improvement, chosen))
     entry: Json = {"kind": kind, "wording": whole.wording.reference}
     entry |= {"sha256": whole.wording.sha256, "learned_n": len(chosen)}
-    put(entry, "learned", number(gain.value), gain.reason)
+    put(entry, "learned", gain.value, gain.reason)
     put_interval(entry, "learned_ci", gain.interval, gain.reason or gain.interval_reason)
     return entry
 
@@ -344,10 +344,10 @@ def _tried(wording: TriedWording, after: Sequence[float], usual: Any) -> Json:
     entry["changed"] = float(np.mean(np.asarray(after) != usual))
     gap = wording.difference
     reason = gap.reason or gap.interval_reason
-    put(entry, "difference", number(gap.value), gap.reason)
+    put(entry, "difference", gap.value, gap.reason)
     put_interval(entry, "ci", gap.interval, reason)
-    put(entry, "p", number(gap.p), reason)
-    put(entry, "p_holm", number(wording.p_holm), reason)
+    put(entry, "p", gap.p, reason)
+    put(entry, "p_holm", wording.p_holm, reason)
     return entry | {"is_better": wording.is_better}
 
 

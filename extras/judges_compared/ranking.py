@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.report.report_json import Json, number, pick, put, put_interval, undefined
+from analysis.report.report_json import Json, pick, put, put_interval, undefined
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -34,16 +34,16 @@ def several_judges(study: ReportedStudy) -> Json:
     overall = comparison.overall
     out |= {"n": overall.n, "n_missing": overall.n_missing, "personas": joint.n_clusters}
     out |= pick(overall, {"q": "statistic", "p": "p"})
-    put(out, "p_joint", number(joint.p), joint.reason)
+    put(out, "p_joint", joint.p, joint.reason)
     out["pairs"] = []
     for pair in comparison.pairs:
         entry: Json = {"first": chosen[pair.first], "second": chosen[pair.second]}
-        put(entry, "difference", number(pair.difference.value), pair.difference.reason)
+        put(entry, "difference", pair.difference.value, pair.difference.reason)
         put_interval(entry, "ci", pair.difference.interval, pair.difference.reason)
-        put(entry, "p", number(pair.p), "no_discordant")
-        put(entry, "p_holm", number(pair.p_adjusted), "no_discordant")
+        put(entry, "p", pair.p, "no_discordant")
+        put(entry, "p_holm", pair.p_adjusted, "no_discordant")
         by_persona = joint.pairs.get((pair.first, pair.second))
-        put(entry, "p_joint", number(by_persona), joint.reason)
+        put(entry, "p_joint", by_persona, joint.reason)
         out["pairs"].append(entry)
     out["ranks"] = [
         {"run": index, "best": best, "worst": worst}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from analysis.data.verdicts import Verdicts, run_options
-from analysis.report.report_json import Json, estimate, number, pick, put
+from analysis.report.report_json import Json, estimate, pick, put
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
@@ -27,7 +27,7 @@ def _likenesses(study: ReportedStudy) -> tuple[HumanLikeness, ...]:
 
 def _of_run(likeness: HumanLikeness, judge: Json, *, options: int) -> Json:
     out: Json = {}
-    put(out, "human_likeness_z", number(likeness.z), likeness.reason)
+    put(out, "human_likeness_z", likeness.z, likeness.reason)
     kappas: Json = {"people": likeness.n_people, "pairs": likeness.n_pairs}
     kappas["pairs_skipped"] = likeness.n_pairs_skipped
     kappas |= estimate(likeness.difference, "difference")

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.data.arrays import Floats, RunData
-from analysis.report.report_json import Json, number, put, tested
-from analysis.report.study import ReportedStudy
+from analysis.report.report_json import Json, put, tested
+from analysis.report.study import ReportedStudy, put_holm
 from analysis.stats.comparison.general_difference import general_difference
-from analysis.stats.core.multiplicity import holm
 from extras.judges_compared.ways import credits_of, read_by
 from judging.protocols.protocol import Certainty, Standard
 
@@ -30,12 +29,11 @@ def compared_with_usual(study: ReportedStudy, setting: str) -> list[Json]:
             "n": int(both.sum()),
         }
         for name, credit in zip((f"{setting}_right", "usual_right"), sides, strict=True):
-            put(entry, name, number(float(credit[both].mean()) if both.any() else None))
+            put(entry, name, float(credit[both].mean()) if both.any() else None)
         # Both sides are of one judge, so people share nothing of the difference.
         entry["difference"] = tested(general_difference(sides[0] - sides[1], study.shared.judged))
         entries.append(entry)
-    for entry, p in zip(entries, holm([pair["difference"]["p"] for pair in entries]), strict=True):
-        put(entry["difference"], "p_holm", number(p), entry["difference"].get("p_reason"))
+    put_holm([entry["difference"] for entry in entries])
     return entries
 
 

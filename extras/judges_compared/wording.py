@@ -17,16 +17,15 @@ from analysis.report.quantities import (
     say,
 )
 from analysis.report.registration import run_mark
-from analysis.report.report_json import Json, ends, number, pick, put, put_estimate
+from analysis.report.report_json import Json, ends, pick, put, put_estimate
 from analysis.report.results import cannot_tell, items
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import claim_p, holds, level_of
-from analysis.report.study import ReportedStudy
+from analysis.report.study import ReportedStudy, put_holm
 from analysis.report.tables import EntryField, Table, table_of_entries
 from analysis.report.tested import ReportedTest
 from analysis.stats import block_difference
 from analysis.stats.core.clusters import MIN_BLOCKS
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_mean, multiway_proportion
 from extras.judges_compared.protocols import COMMITTED, REFERENCE
 from extras.judges_compared.references import with_reference
@@ -122,11 +121,11 @@ def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Any) -> list[Json]:
             reason = difference.reason or difference.interval_reason
             # The blocks are personas or items here.
             reason = "too_few_items" if reason == "too_few_annotators" else reason
-            put(row, "difference", number(difference.value), reason)
+            put(row, "difference", difference.value, reason)
             put(row, "ci", ends(difference.interval), reason)
-            put(row, "p", number(difference.p), reason)
+            put(row, "p", difference.p, reason)
             rows.append(row | _changed(first, second))
-    _adjust(rows)
+    put_holm(rows)
     return rows
 
 
@@ -146,12 +145,6 @@ def _changed(one: RunData, other: RunData) -> Json:
     entry: Json = {"readings": len(both)}
     put(entry, "changed", changed / len(both) if both else None, "" if both else "empty_group")
     return entry
-
-
-def _adjust(rows: Sequence[Json]) -> None:
-    """Add Holm's p over all rows."""
-    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
-        put(row, "p_holm", number(p), row.get("p_reason"))
 
 
 def _effects(study: ReportedStudy, ways: AskedInWays, unit: Any) -> Json:
@@ -174,14 +167,14 @@ def _effects(study: ReportedStudy, ways: AskedInWays, unit: Any) -> Json:
     split = factor_effects(np.stack(sides, axis=1).reshape(-1, *shape), unit)
     out |= {"effects_n": split.n_items, "effects_clusters": split.n_clusters}
     out |= pick(split, "low high")
-    put(out, "rest_share", number(split.rest_share), split.reason or "no_variation")
+    put(out, "rest_share", split.rest_share, split.reason or "no_variation")
     for name, effect in zip(varying, split.effects, strict=False):
         row: Json = {"factor": name, "levels": [*levels[name]], "means": [*effect.means]}
-        put(row, "sd", number(effect.variance**0.5))
-        put(row, "share", number(effect.share), "no_variation")
-        put(row, "p", number(effect.p), effect.reason)
+        put(row, "sd", effect.variance**0.5)
+        put(row, "share", effect.share, "no_variation")
+        put(row, "p", effect.p, effect.reason)
         out["effects"].append(row)
-    _adjust(out["effects"])
+    put_holm(out["effects"])
     return out
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from analysis.data.arrays import MISSING, TIE
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, estimate, number, put, tested
+from analysis.report.report_json import Json, cell, estimate, tested
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import claim_p, holds, level_of
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import (
     decimal,
@@ -30,7 +30,6 @@ from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.alpha import krippendorff_alpha
 from analysis.stats.agreement.coefficients import percent_agreement
 from analysis.stats.comparison.general_difference import general_difference
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
 from extras.label_models.experts import AdjudicatedItems
 from extras.label_models.models import SplitItem
@@ -71,9 +70,7 @@ def adjudication(study: ReportedStudy) -> Json:
         identity(run) | _judge(study, place, by_experts, held)
         for place, run in enumerate(study.data.runs)
     ]
-    p_values = [entry["difference"]["p"] for entry in judges]
-    for entry, p in zip(judges, holm(p_values), strict=True):
-        put(entry["difference"], "p_holm", number(p), entry["difference"].get("p_reason"))
+    put_holm([entry["difference"] for entry in judges])
     return {"adjudication": out | {"judges": judges}}
 
 

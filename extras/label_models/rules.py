@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.report.report_json import Json, cell, number, put, undefined
+from analysis.report.report_json import Json, cell, put, undefined
 from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
@@ -42,7 +42,7 @@ def aggregation(study: ReportedStudy, confusions: DawidSkene | None) -> list[Jso
     ]
     out: list[Json] = [{"rule": name} | _score(answer, truth) for name, answer in rules]
     half = tie_credit_accuracy(majority_vote(votes, ties="half"), truth)
-    put(out[0], "ties_as_half", number(half.value), half.reason)
+    put(out[0], "ties_as_half", half.value, half.reason)
     if confusions is None:
         return out
     steps = _steps(votes)

@@ -12,7 +12,7 @@ import numpy as np
 from analysis.data.arrays import CHOICES, CODE, MISSING, TIE, Codes, Dataset, DesignData
 from analysis.data.extras import ExtraReader
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, number, put
+from analysis.report.report_json import Json, cell, put
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy as Arrays
 from analysis.report.study import identity
@@ -106,7 +106,7 @@ def criteria(study: Arrays) -> Json:
 def _criterion(study: Arrays, verdict: Ints, overall: Ints) -> Json:
     known = verdict >= 0
     out: Json = {"n": int(known.sum()), "ties": int((verdict == TIE).sum())}
-    put(out, "tie", number(out["ties"] / out["n"] if out["n"] else None), "empty_group")
+    put(out, "tie", out["ties"] / out["n"] if out["n"] else None, "empty_group")
     out["own"] = _agreement(verdict, overall, study.shared.judged)
     out["people"] = _agreement(verdict, study.people.answer, study.shared.items)
     return out

@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, probability_shares
-from analysis.report.report_json import Json, estimate, pick, put, put_interval
+from analysis.report.report_json import Json, estimate, pick, put, put_ci
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import fill, shown
 from analysis.report.study import ReportedStudy, identity
@@ -339,7 +339,7 @@ def _judge_of_possible(
 
 def _share(possible: ShareOfPossible, items: int) -> Json:
     share = pick(possible, {"value": "low", "up_to": "high"})
-    put_interval(share, "ci", possible.interval, possible.interval_reason or possible.reason)
+    put_ci(share, "ci", possible)
     return {"items": items, "agreement": estimate(possible.agreement), "share": share}
 
 

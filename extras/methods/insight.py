@@ -14,7 +14,7 @@ from analysis.report.quantities import (
     clause,
     say,
 )
-from analysis.report.report_json import Json, number, pick, put, put_interval, tested
+from analysis.report.report_json import Json, pick, put, put_ci, tested, why
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import claim_p
 from analysis.report.study import IN_GENERAL, ReportedStudy, identity
@@ -51,13 +51,13 @@ def insight_of_sides(study: ReportedStudy) -> Json:
 def _entry(insight: Insight) -> Json:
     out: Json = {"n": insight.n, "n_right": insight.n_right, "levels": insight.n_levels}
     out |= pick(insight, {name: name for name in ("d_prime", "meta_d", "m_ratio")})
-    put_interval(out, "m_ratio_ci", insight.interval, insight.interval_reason or insight.reason)
+    put_ci(out, "m_ratio_ci", insight)
     return out
 
 
 def _difference(gap: GeneralDifference, p_holm: float | None) -> Json:
     out: Json = {"n": gap.n, "holds_for": IN_GENERAL} | tested(gap)
-    put(out, "p_holm", number(p_holm), gap.interval_reason or gap.reason)
+    put(out, "p_holm", p_holm, why(gap))
     return out
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
+from analysis.report.report_json import Json, cell, estimate, put, put_interval
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -152,7 +152,7 @@ def _judge(study: ReportedStudy, sets: RankedSets, replies: Sequence[Ranked], se
     out |= _first_options(study, sets, first, by_people=False)
     same = _same_in_both_orders(replies)
     out["both_orders"] = {"n": same.n}
-    put(out["both_orders"], "same_first", number(same.value), same.reason)
+    put(out["both_orders"], "same_first", same.value, same.reason)
     if sets.people:
         of_judge = {ranked.option_set: ranked.ranking for ranked in first}
         theirs = [person for person in sets.people if person.option_set in of_judge]
@@ -195,17 +195,17 @@ def _first_options(
     share = general_proportion(right, Sharing.of_items(len(right), clusters))
     out["right_first"] = cell(share, "value")
     chance = float(np.mean([1 / len(ranked.shown) for ranked in scored])) if scored else None
-    put(out["right_first"], "chance", number(chance), "empty_group")
+    put(out["right_first"], "chance", chance, "empty_group")
     places = first_places(
         [order.shown.index(order.ranking[0]) for order in orders],
         [len(order.shown) for order in orders],
     )
     out["position"] = {"n": places.n, "df": places.df}
     for name, part in (("first", places.first), ("last", places.last)):
-        put(out["position"], name, number(part.value), part.reason)
+        put(out["position"], name, part.value, part.reason)
         put_interval(out["position"], f"{name}_ci", part.interval, part.reason)
-    put(out["position"], "chance", number(places.chance), places.reason)
-    put(out["position"], "p", number(places.p), places.p_reason)
+    put(out["position"], "chance", places.chance, places.reason)
+    put(out["position"], "p", places.p, places.p_reason)
     return out
 
 

@@ -76,7 +76,7 @@ def _group(
     for measure, why in NO_VALUES.items():
         known = values[measure][rows]
         known = known[~np.isnan(known)]
-        put(entry, measure, number(known.mean()) if known.size else None, why)
+        put(entry, measure, known.mean() if known.size else None, why)
     return entry
 
 
@@ -93,8 +93,8 @@ def _above(members: "np.typing.NDArray[np.bool_]", scores: Mapping[str, Scores])
 
 def _test(measure: str, test: PanelTest, p_holm: float | None) -> Json:
     entry: Json = {"of": measure, "panels": test.panels, "people": test.people}
-    put(entry, "p", number(test.p), test.reason)
-    put(entry, "p_holm", number(p_holm), test.reason)
+    put(entry, "p", test.p, test.reason)
+    put(entry, "p_holm", p_holm, test.reason)
     return entry
 
 

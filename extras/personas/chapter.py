@@ -10,15 +10,14 @@ import numpy.typing as npt
 
 from analysis.data.verdicts import Ints, run_votes
 from analysis.report.quantities import Name, Population, clause
-from analysis.report.report_json import Json, number, put, tested
+from analysis.report.report_json import Json, put, tested
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import claim_p
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
 from analysis.report.words import run_name
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import ANNOTATOR, SharedKind, Sharing
 from extras.personas.changed_items import SOURCE
@@ -175,8 +174,7 @@ def counterfactuals(study: ReportedStudy) -> Json:
         return {}
     attributes = [_attribute(study, feature) for feature in changed]
     tests = [judge["beyond_people"] for attribute in attributes for judge in attribute["judges"]]
-    for entry, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
-        put(entry, "p_holm", number(p), entry.get("p_reason"))
+    put_holm(tests)
     return {"bias": {SOURCE: {"from": source["from"], "attributes": attributes}}}
 
 
@@ -209,7 +207,7 @@ def _attribute(study: ReportedStudy, changed: Mapping[str, Any]) -> Json:
 def _side(shifts: FloatArray, sharing: Sharing) -> Json:
     shift = reliance(shifts, sharing)
     out: Json = {"n": shift.n} | {"squared": tested(shift.squared)}
-    put(out, "shift", number(shift.shift), shift.squared.reason)
+    put(out, "shift", shift.shift, shift.squared.reason)
     return out
 
 

@@ -26,7 +26,7 @@ from analysis.report.quantities import (
     clause,
     say,
 )
-from analysis.report.report_json import Json, number, put, tested
+from analysis.report.report_json import Json, put, tested, why
 from analysis.report.results import Finding
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import claim_p, holds, level_of
@@ -146,11 +146,11 @@ def _signal(study: ReportedStudy, twins: Twins, source: Mapping[str, Any]) -> Js
     entries = []
     left = left_by_holm(gains)
     for (entry, difference), p, p_none, among in zip(sides, gains, none, left, strict=True):
-        why = difference.interval_reason or difference.reason
-        put(entry["gain"], "p_holm", number(p), why)
-        put(entry["gain"], "p_none", number(p_none), why)
+        reason = why(difference)
+        put(entry["gain"], "p_holm", p, reason)
+        put(entry["gain"], "p_none", p_none, reason)
         detectable = detectable_difference(difference, among=among)
-        put(entry, "detectable", number(detectable), why or "no_variation")
+        put(entry, "detectable", detectable, reason or "no_variation")
         entries.append(entry)
     judges = [
         identity(run) | entry for run, entry in zip(study.data.runs, entries[1:], strict=True)
@@ -188,7 +188,7 @@ def _side(
     put(
         entry["moved"],
         "p_none",
-        number(moved.p_equivalence),
+        moved.p_equivalence,
         moved.interval_reason or "one_sample",
     )
     for name, values, rows in (
@@ -198,7 +198,7 @@ def _side(
         ("again", moves.again, asked_twice),
     ):
         value = float(values[rows].mean()) if rows.any() else None
-        put(entry, name, number(value), "one_sample" if name == "again" else "not_scored")
+        put(entry, name, value, "one_sample" if name == "again" else "not_scored")
     return entry, gain
 
 
@@ -223,7 +223,7 @@ def _add_without(study: ReportedStudy, twins: Twins, judges: Sequence[Json]) -> 
             share = share_right(counts, study.truth_for(other)[twins.before])
             if not np.isnan(share).all():
                 value = float(np.nanmean(share))
-        put(entry, "without", number(value), "not_reported")
+        put(entry, "without", value, "not_reported")
 
 
 def _likeness(run: RunData) -> tuple[str, ...]:

@@ -7,11 +7,10 @@ import numpy as np
 
 from analysis.data.arrays import TIE
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, number, put, tested
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.report_json import Json, cell, put, tested
+from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
 from extras.remarks.rows import FLAGS, StudyRemarks
 
@@ -167,12 +166,11 @@ def _others(study: ReportedStudy, held: StudyRemarks) -> Json:
             general_difference(np.where(both, scores[0] - scores[1], np.nan), study.shared.items)
         ),
     }
-    put(people, "mean", number(_mean(guess)))
+    put(people, "mean", _mean(guess))
     for name, score in zip(("popular_right", "majority_right"), scores, strict=True):
-        put(people, name, number(_mean(score[both])))
+        put(people, name, _mean(score[both]))
     judges = list(_guessing(study, held, choice))
-    for entry, p in zip(judges, holm([entry["above"]["p"] for entry in judges]), strict=True):
-        put(entry["above"], "p_holm", number(p), entry["above"].get("p_reason"))
+    put_holm([entry["above"] for entry in judges])
     return {"people": people, "judges": judges}
 
 

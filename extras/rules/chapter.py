@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.report.quantities import Name, Population, Quantity, Slot, Text, Words, clause, say
-from analysis.report.report_json import Json, number, put
+from analysis.report.report_json import Json, put
 from analysis.report.results import NOTHING, Finding, by_chance, cannot_tell
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import claim_p
@@ -29,7 +29,7 @@ def rules_of_runs(study: ReportedStudy) -> Json:
     # Over the rules of all runs; a run's own page corrects for its own rules.
     adjusted = holm([rule["p"] for rule in rules], [rule["weight"] for rule in rules])
     for rule, p in zip(rules, adjusted, strict=True):
-        put(rule, "p_holm", number(p), rule.get("p_reason"))
+        put(rule, "p_holm", p, rule.get("p_reason"))
     return {"rules": entries} if entries else {}
 
 

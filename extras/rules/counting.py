@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.data.arrays import TIE
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, number, put, put_interval
+from analysis.report.report_json import Json, cell, put, put_interval
 from analysis.report.study import ReportedStudy, identity
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.multiplicity import holm
@@ -63,10 +63,10 @@ def _rule(
         "support": rule_following.support,
     }
     for name in ("people", "judge", "difference"):
-        put(out, name, number(getattr(rule_following, name)), "empty_group")
+        put(out, name, getattr(rule_following, name), "empty_group")
     put_interval(out, "ci", rule_following.interval, rule_following.reason)
-    put(out, "p", number(rule_following.p), rule_following.reason)
-    put(out, "p_holm", number(p_holm), rule_following.reason)
+    put(out, "p", rule_following.p, rule_following.reason)
+    put(out, "p_holm", p_holm, rule_following.reason)
     return out | {"differ": rule_following.differ, "with_people": rule_following.with_people}
 
 

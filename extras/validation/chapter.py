@@ -9,7 +9,7 @@ from analysis.data.arrays import RunData
 from analysis.data.verdicts import Ints
 from analysis.report.figures import JUDGES, Figure, axis, panel, scatter_trace
 from analysis.report.quantities import Population, Quantity, QuantityInterval, Words, fixed, say
-from analysis.report.report_json import Json, number, put, put_interval, undefined
+from analysis.report.report_json import Json, number, put, put_ci, put_interval, undefined, why
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, best_run, identity
 from analysis.report.tables import Table, TableColumn, table_of_entries
@@ -111,10 +111,10 @@ def error_budgets(study: ReportedStudy, earlier: ReportJson) -> Json:
             {"source": name, "share": round(share, 6)} for name, share in budget.shares.items()
         ],
     }
-    put(out, "reading", number(noise.reading), "not_repeated")
+    put(out, "reading", noise.reading, "not_repeated")
     why = "not_repeated" if noise.reading is None else "not_both_orders"
-    put(out, "order", number(noise.order), why)
-    put(out, "wording", number(noise.wording), "few_wordings")
+    put(out, "order", noise.order, why)
+    put(out, "wording", noise.wording, "few_wordings")
     out["halved"] = [
         {"change": lever or "any"} | _offer(budget, 0.5, lever, prices, is_priced)
         for lever in LEVERS
@@ -171,7 +171,7 @@ def _offer(
         "wordings": size.wordings,
         "half_width": number(best.half_width),
     }
-    put(out, "price", number(best.price) if is_priced else None, "not_reported")
+    put(out, "price", best.price if is_priced else None, "not_reported")
     return out
 
 
@@ -181,11 +181,10 @@ def _wrong(is_wrong: Any, is_known: Any) -> FloatArray:
 
 def _number_of(judges: EffectiveJudges) -> Json:
     out: Json = {"judges": judges.judges, "n": judges.n}
-    put(out, "value", number(judges.value), judges.reason)
-    why = judges.interval_reason or judges.reason
-    put_interval(out, "ci", judges.interval, why)
-    put(out, "correlation", number(judges.correlation), judges.reason)
-    put_interval(out, "correlation_ci", judges.correlation_interval, why)
+    put(out, "value", judges.value, judges.reason)
+    put_ci(out, "ci", judges)
+    put(out, "correlation", judges.correlation, judges.reason)
+    put_interval(out, "correlation_ci", judges.correlation_interval, why(judges))
     return out
 
 

@@ -12,7 +12,7 @@ from django.db.models import F
 from analysis.data.arrays import CODE, TIE, Dataset, DesignData, Floats, Index
 from analysis.data.extras import ExtraReader
 from analysis.data.juries import ProbedRun, baseline_of, pairs_of
-from analysis.report.report_json import Json, number, put, put_estimate
+from analysis.report.report_json import Json, put, put_estimate
 from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -104,8 +104,8 @@ def _entry(
     out["scale"] = _scale(base.run.judgments.certainty)
     money = [run.run.cost.usd for run in runs]
     cost = None if None in money or not asked else sum(dollars or 0.0 for dollars in money)
-    put(out, "usd_per_1000", number(None if cost is None else 1000 * cost / asked), "not_reported")
-    put(out, "seconds", number(speeds.seconds.get(base.run.run)), "not_reported")
+    put(out, "usd_per_1000", None if cost is None else 1000 * cost / asked, "not_reported")
+    put(out, "seconds", speeds.seconds.get(base.run.run), "not_reported")
     return out
 
 

@@ -8,16 +8,15 @@ import numpy as np
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, repeated_readings
 from analysis.report.quantities import Quantity, bare, say
-from analysis.report.report_json import Json, estimate, number, pick, put, put_interval
+from analysis.report.report_json import Json, estimate, pick, put, put_interval
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sentences import THRESHOLD
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general, table_of_entries
 from analysis.report.words import asked_name, features_words
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.noise import change_beyond_noise
 from analysis.stats.comparison.paired import count_pairs, mcnemar
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.proportions import wilson_proportion
 
 
@@ -40,9 +39,8 @@ def ablations(study: ReportedStudy) -> list[Json]:
         entries.append(entry)
     for family in {(asked_name(entry), entry["setting"]) for entry in entries}:
         members = [entry for entry in entries if (asked_name(entry), entry["setting"]) == family]
-        adjusted = holm([entry["p"] for entry in members])
-        for entry, p in zip(members, adjusted, strict=True):
-            put(entry, "p_holm", number(p), entry.get("p_reason"))
+        put_holm(members)
+        for entry in members:
             entry["family"] = len(members)
     return entries
 
@@ -55,11 +53,11 @@ def _pair(full: Verdicts, less: Verdicts) -> Json:
     certain = ~np.isnan(full.certainty) & ~np.isnan(less.certainty)
     drop = (full.certainty - less.certainty)[certain]
     out: Json = {"n": pairs.n}
-    put(out, "accuracy_lost", number(difference.value), difference.reason)
+    put(out, "accuracy_lost", difference.value, difference.reason)
     put_interval(out, "ci", difference.interval, difference.reason)
     test = mcnemar(pairs)
-    put(out, "p", number(test.p), test.reason)
-    put(out, "same_choice", number(same.value), same.reason)
+    put(out, "p", test.p, test.reason)
+    put(out, "same_choice", same.value, same.reason)
     put_interval(out, "same_choice_ci", same.interval, same.reason)
     out["same_choice_n"] = same.n
     put(out, "certainty_drop", float(drop.mean()) if drop.size else None)

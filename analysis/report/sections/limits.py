@@ -10,7 +10,7 @@ import numpy as np
 from analysis.data.verdicts import Ints
 from analysis.report.quantities import Population, Quantity, Text, Words, say
 from analysis.report.rater_tests import is_lean_of_errors, position_of
-from analysis.report.report_json import Json, estimate, number, put
+from analysis.report.report_json import Json, estimate, put
 from analysis.report.results import late_changes, unplanned
 from analysis.report.rules import LEVEL
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence, of_extras, on_in
@@ -69,7 +69,7 @@ class RaterClaim:
         out: Json = {"kind": self.kind, "who": self.who, "n": self.n}
         out |= {"about": self.about} if self.about else {}
         why = "too_few_clusters" if self.about else "empty_group"
-        put(out, "t", None if np.isnan(self.t) else number(self.t), why)
+        put(out, "t", None if np.isnan(self.t) else self.t, why)
         put(out, "p_max", self.p, "too_few_clusters")
         return out if self.gap is None else out | estimate(self.gap)
 

@@ -56,7 +56,6 @@ from analysis.report.rater_tests import (
 from analysis.report.report_json import (
     Json,
     estimate,
-    number,
     pick,
     put,
     put_estimate,
@@ -551,7 +550,7 @@ def _noise(study: ReportedStudy, run: RunData) -> Json:
     few = chance.accuracy_reason or chance.reason
     for key in keys:
         reason = chance.reason if key == "certainty_sd" else few
-        put(out, key, number(getattr(chance, key)), reason or "too_few_items")
+        put(out, key, getattr(chance, key), reason or "too_few_items")
     return out
 
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from analysis.data.arrays import Floats
 from analysis.data.verdicts import Ints, Verdicts, run_options
-from analysis.report.report_json import Json, ends, number, put, put_interval
+from analysis.report.report_json import Json, ends, put, put_ci, put_interval, why
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
-from analysis.report.study import ReportedStudy, by_certainty, members_of
+from analysis.report.study import ReportedStudy, by_certainty, members_of, put_holm
 from analysis.report.tables import CONDITIONAL, HIGH, Table, TableColumn, in_general
 from analysis.report.words import (
     named_comparisons,
@@ -27,7 +27,6 @@ from analysis.stats.accuracy.bands import answer_bands, individual_bands, majori
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.paired import count_pairs, mcnemar
 from analysis.stats.core.bootstrap import pigeonhole_bootstrap
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import BoolArray, Proportion, n_distinct
 
 
@@ -190,7 +189,7 @@ def _of_items(side: Verdicts, items: Ints, study: ReportedStudy, grid: BandGrid)
 
 def _cell(share: Proportion) -> Json:
     out: Json = {"n": share.n, "correct": share.correct}
-    put(out, "ends", ends(share.interval), share.interval_reason or share.reason)
+    put(out, "ends", ends(share.interval), why(share))
     return out
 
 
@@ -256,9 +255,9 @@ def _pair(judge: Verdicts, people: Verdicts, rows: npt.NDArray[np.bool_]) -> Jso
     pairs = count_pairs(judge.correct[rows], people.correct[rows])
     difference, test = paired_difference(pairs), mcnemar(pairs)
     out: Json = {"n": pairs.n, "b": pairs.b, "c": pairs.c}
-    put(out, "difference", number(difference.value), difference.reason)
+    put(out, "difference", difference.value, difference.reason)
     put_interval(out, "ci", difference.interval, difference.reason)
-    put(out, "p", number(test.p), test.reason)
+    put(out, "p", test.p, test.reason)
     return out
 
 
@@ -271,8 +270,8 @@ def adjust_bands(comparisons: Sequence[Json]) -> None:
             for band in BANDS
             if entry["features"] == features
         ]
-        for test, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
-            put(test, "p_holm", number(p), test.get("p_reason"))
+        put_holm(tests)
+        for test in tests:
             test["family"] = len(tests)
 
 
@@ -349,7 +348,7 @@ def _pigeonhole(study: ReportedStudy, rows: BoolArray) -> Json:
         n_draws=study.draws,
         rng=study.rng(),
     )
-    put_interval(out, "pigeonhole_ci", share.interval, share.interval_reason or share.reason)
+    put_ci(out, "pigeonhole_ci", share)
     return out
 
 

@@ -16,7 +16,7 @@ from analysis.report.quantities import (
     joined,
     say,
 )
-from analysis.report.report_json import Json, estimate, number, pick, put, put_interval
+from analysis.report.report_json import Json, estimate, pick, put, put_interval, why
 from analysis.report.results import sampled
 from analysis.report.rules import SMALL
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
@@ -29,6 +29,7 @@ from analysis.report.study import (
     families,
     fix_people,
     identity,
+    put_holm,
     rests_on,
 )
 from analysis.report.tables import Table, as_best, table_of_entries
@@ -42,7 +43,7 @@ from analysis.stats.comparison.general_difference import (
 )
 from analysis.stats.comparison.paired import PairedCounts, count_pairs, mcnemar
 from analysis.stats.core.clusters import annotator_blocks
-from analysis.stats.core.multiplicity import holm, left_by_holm
+from analysis.stats.core.multiplicity import left_by_holm
 from analysis.stats.core.results import n_distinct
 from analysis.stats.core.shared_variance import Sharing
 
@@ -75,7 +76,7 @@ def add_general(
             )
             out = entries[index]["difference_general"]
             for key, side in (("judge_accuracy", judges[index]), ("people_accuracy", people)):
-                put(out, key, number(side.correct[both].mean()) if both.any() else None)
+                put(out, key, side.correct[both].mean() if both.any() else None)
             if common is not None:
                 out["asked_of_all"] = len(family)
             if is_fixed:
@@ -84,7 +85,7 @@ def add_general(
         left = left_by_holm([one.p for one in states])
         for index, adjusted, result, among in zip(family, states, results, left, strict=True):
             out = entries[index]["difference_general"]
-            reason = result.interval_reason or result.reason
+            reason = why(result)
             out["family"] = len(family)
             out["tests"] = sum(one.p is not None for one in results)
             out |= pick(
@@ -93,19 +94,19 @@ def add_general(
                 reason,
             )
             detectable = detectable_difference(result, among=among)
-            put(out, "detectable", number(detectable), reason or "no_variation")
+            put(out, "detectable", detectable, reason or "no_variation")
 
 
 def _difference_in_general(
     result: GeneralDifference, within: Sharing, blocks: int, margin: float
 ) -> Json:
-    reason = result.interval_reason or result.reason
+    reason = why(result)
     out: Json = {"holds_for": IN_GENERAL, "n": result.n, "blocks": blocks}
     out |= estimate(result)
     put_interval(out, "ci_as_best", result.as_best, reason)
     out |= pick(result, "se df p", reason)
     out["margin"] = margin
-    put(out, "equivalence_p", number(result.p_equivalence), reason)
+    put(out, "equivalence_p", result.p_equivalence, reason)
     put_interval(out, "equivalence_ci", result.narrow, reason)
     return out | rests_on(within)
 
@@ -122,7 +123,7 @@ def _difference_of_these(pairs: PairedCounts, margin: float) -> Json:
     difference = paired_difference(pairs)
     verdict = equivalence(pairs, margin=margin)
     out: Json = {"holds_for": THESE_ONLY, "n": pairs.n}
-    put(out, "value", number(difference.value), difference.reason)
+    put(out, "value", difference.value, difference.reason)
     put_interval(out, "ci", difference.interval, difference.reason)
     # Wald's standard error is 0 if no item is discordant, or all are in the same direction.
     wald = difference.wald
@@ -149,11 +150,10 @@ THESE_ONLY = "these annotators and items only"
 def adjust_for_several(entries: Sequence[Json], families: Sequence[Sequence[int]]) -> None:
     """Holm's p values over the competing runs, because more judges mean more chances."""
     for positions in families:
-        family = [entries[index] for index in positions]
-        adjusted = holm([entry["mcnemar"]["p"] for entry in family])
-        for entry, p in zip(family, adjusted, strict=True):
-            put(entry["mcnemar"], "p_holm", number(p), entry["mcnemar"].get("p_reason"))
-            entry["mcnemar"]["family"] = len(family)
+        tests = [entries[index]["mcnemar"] for index in positions]
+        put_holm(tests)
+        for test in tests:
+            test["family"] = len(tests)
 
 
 READINGS = {

@@ -37,6 +37,7 @@ from analysis.report.report_json import (
     number,
     pick,
     put,
+    put_ci,
     put_estimate,
     put_interval,
     undefined,
@@ -78,8 +79,7 @@ def agreement(votes: Votes, *, seed: int, draws: int) -> Json:
     put_estimate(out, "percent", percent_agreement(counts, n_draws=draws, rng=rng()))
     out["krippendorff_alpha"] = estimate(krippendorff_alpha(counts, n_draws=draws, rng=rng()))
     pairs = krippendorff_alpha(counts, resample="pairs", n_draws=draws, rng=rng())
-    reason = pairs.interval_reason or pairs.reason
-    put_interval(out["krippendorff_alpha"], "pairs_ci", pairs.interval, reason)
+    put_ci(out["krippendorff_alpha"], "pairs_ci", pairs)
     for key, coefficient in (
         ("fleiss_kappa", fleiss_kappa),
         ("gwet_ac1", gwet_ac),
@@ -116,7 +116,7 @@ def _sheets(votes: Votes, *, seed: int, draws: int) -> Json:
     out |= pick(result, "mean sd")
     put_interval(out, "ci", result.interval, result.reason or "no_variation")
     out |= pick(result, "expected_mean expected_sd")
-    put(out, "standard_error", number(result.standard_error), result.reason or "too_few_items")
+    put(out, "standard_error", result.standard_error, result.reason or "too_few_items")
     out["items"], out["pairs"] = result.n_items, result.n_pairs
     hits = np.rint(result.draws * SHEET).astype(np.int64)
     out["histogram"] = np.bincount(hits, minlength=BINS_OF_DRAWS).tolist() if hits.size else []
@@ -135,8 +135,8 @@ def from_accuracy(
     model = shared_stereotype(observed, accuracy)
     out["agreement"] = number(model.agreement_from_accuracy)
     out |= pick(model, "follows right")
-    put(out, "majority", number(model.majority_accuracy.value), model.majority_accuracy.reason)
-    put(out, "majority_observed", number(majority), "empty_group")
+    put(out, "majority", model.majority_accuracy.value, model.majority_accuracy.reason)
+    put(out, "majority_observed", majority, "empty_group")
     return out
 
 
@@ -322,8 +322,7 @@ class Coefficients(Section):
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         entry = agreement(study.votes, seed=study.seed, draws=study.draws)
         general = general_agreement(study.votes.counts(), study.shared.items)
-        reason = general.interval_reason or general.reason
-        put_interval(entry, "percent_general_ci", general.interval, reason)
+        put_ci(entry, "percent_general_ci", general)
         return {"human": {"agreement": entry}}
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:

@@ -12,11 +12,11 @@ from analysis.data.verdicts import Verdicts, run_options
 from analysis.report.report_json import (
     Json,
     estimate,
-    number,
     pick,
     put,
+    put_ci,
     put_estimate,
-    put_interval,
+    why,
 )
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, ReportPage, Section
 from analysis.report.sections.agreement.coefficients import (
@@ -66,24 +66,22 @@ def _pooled(study: ReportedStudy, votes: Votes, judge: Verdicts) -> Json:
     out["scale"] = "balanced" if test.worse is test.balanced else "raw"
     out |= _scale(test.worse)
     out["raw"], out["balanced"] = _scale(test.raw), _scale(test.balanced)
-    reason = test.gain.interval_reason or test.gain.reason
     out["gain"] = estimate(test.gain)
-    put(out["gain"], "low", number(test.gain_low), reason)
+    put(out["gain"], "low", test.gain_low, why(test.gain))
     out["rarest"] = test.rarest
-    put(out, "same_label", number(test.same_label), "empty_group")
+    put(out, "same_label", test.same_label, "empty_group")
     out["decided"] = int((judge.answer >= 0).sum())
     out |= rests_on(sharing.take((votes.counts().sum(axis=1) >= 2) & (judge.answer >= 0)))
     if is_fixed:
         fix_people(out, test.n_people)
-    put(out, "people_effective", number(test.people_effective), "no_pairs")
+    put(out, "people_effective", test.people_effective, "no_pairs")
     return out
 
 
 def _scale(scale: AgreementScale) -> Json:
-    reason = scale.advantage.interval_reason or scale.advantage.reason
     out = pick(scale, {"judge_agrees": "model", "people_agree": "people"}, scale.advantage.reason)
     put_estimate(out, "advantage_of_people", scale.advantage, "ci")
-    return out | pick(scale, "p se df", reason)
+    return out | pick(scale, "p se df", why(scale.advantage))
 
 
 def replacement(report: ReportJson) -> Table:
@@ -198,12 +196,12 @@ def _pair(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> Json:
     kappa = cohen_kappa(one, other, n_options=len(CHOICES))
     out: Json = {"n": int(both.sum())}
     put(out, "agreement", float((one == other)[both].mean()) if both.any() else None)
-    put(out, "kappa", number(kappa.value), kappa.reason)
+    put(out, "kappa", kappa.value, kappa.reason)
     options = np.arange(len(CHOICES))
     alpha = krippendorff_alpha(
         (one[both, None] == options).astype(np.int64) + (other[both, None] == options)
     )
-    put(out, "alpha", number(alpha.value), alpha.reason)
+    put(out, "alpha", alpha.value, alpha.reason)
     return out
 
 
@@ -224,8 +222,7 @@ def _add_as_best(entries: Sequence[Json], study: ReportedStudy) -> None:
         both = (judge.answer >= 0) & (study.people.answer >= 0)
         same = (judge.answer == study.people.answer)[both]
         share = general_proportion(same, study.shared.items.take(both), among=among)
-        reason = share.interval_reason or share.reason
-        put_interval(entry, "agreement_as_best_ci", share.interval, reason)
+        put_ci(entry, "agreement_as_best_ci", share)
 
 
 def matrices(report: ReportJson) -> list[Table]:

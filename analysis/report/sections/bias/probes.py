@@ -18,11 +18,11 @@ from analysis.report.quantities import (
     joined,
     say,
 )
-from analysis.report.report_json import Json, estimate, number, put, put_estimate, undefined
+from analysis.report.report_json import Json, estimate, put, put_estimate, undefined, why
 from analysis.report.results import Finding, TestResult, cannot_tell
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import PROBES, holds, level_of
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import features_words
 from analysis.stats.comparison.general_difference import GeneralDifference
@@ -33,7 +33,6 @@ from analysis.stats.comparison.probes import (
     credit,
     probe_effect,
 )
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray, IntArray
 
 _BOTH = "both"
@@ -134,9 +133,9 @@ def _effect(effect: ProbeEffect) -> Json:
         return out
     shift, exact = effect.shift, effect.exact
     put_estimate(out, "shift", shift)
-    put(out, "p", number(shift.p), shift.interval_reason or shift.reason)
+    put(out, "p", shift.p, why(shift))
     out["exact"] = {"toward": exact.b, "away": exact.c}
-    put(out["exact"], "p", number(exact.p), exact.reason)
+    put(out["exact"], "p", exact.p, exact.reason)
     return out
 
 
@@ -256,8 +255,8 @@ def _adjust(entries: Sequence[Json]) -> None:
             key = entry["judge"], entry["setting"], entry["features"], *entry["mitigations"]
             families.setdefault(key, []).append(entry)
     for members in families.values():
-        for entry, p in zip(members, holm([member["p"] for member in members]), strict=True):
-            put(entry, "p_holm", number(p), entry.get("p_reason"))
+        put_holm(members)
+        for entry in members:
             entry["family"] = len(members)
 
 

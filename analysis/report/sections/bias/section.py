@@ -19,15 +19,14 @@ from analysis.report.quantities import (
     clause,
     say,
 )
-from analysis.report.report_json import Json, cell, number, put, tested
+from analysis.report.report_json import Json, cell, tested
 from analysis.report.results import Finding, TestResult, by_chance, cannot_tell
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.bias.probes import Probes
 from analysis.report.sentences import OWN, holds, level_of
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.report.tables import Table, table_of_entries
 from analysis.stats.comparison.probes import own_preference
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
 
 GOLD = {"own": "Own answers", "people": "Majority of people"}
@@ -39,9 +38,7 @@ def own_responses(study: ReportedStudy) -> Json:
     if not entries:
         return {}
     for key in GOLD:
-        biases = [entry[key]["bias"] for entry in entries]
-        for bias, p in zip(biases, holm([one["p"] for one in biases]), strict=True):
-            put(bias, "p_holm", number(p), bias.get("p_reason"))
+        put_holm([entry[key]["bias"] for entry in entries])
     return {"bias": {"own": entries}}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.data.arrays import Floats
 from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, number, pick, put
+from analysis.report.report_json import Json, cell, pick, put
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sections.certainty.distribution import (
     certain_sides,
@@ -41,14 +41,14 @@ def calibration(certainty: Floats, correct: Ints) -> Json:
     out["n"] = plain.n
     gap = sum(bar.n * (bar.confidence - bar.accuracy) for bar in plain.bins)
     put(out, "gap", gap / plain.n if plain.n else None, plain.reason)
-    put(out, "ece_half_scale", number(half.ece), half.reason)
+    put(out, "ece_half_scale", half.ece, half.reason)
     for key, error in others.items():
-        put(out, key, number(error.ece), error.reason)
+        put(out, key, error.ece, error.reason)
     half_brier = brier_score(certainty, correct, scale="half")
-    put(out, "brier_half_scale", number(half_brier.value), half_brier.reason)
+    put(out, "brier_half_scale", half_brier.value, half_brier.reason)
     precision = ("auprc_correct", "auprc_error")
     out |= pick(area, {key: key for key in precision})
-    put(out, "base_rate", number(area.base_rate), area.reason)
+    put(out, "base_rate", area.base_rate, area.reason)
     out |= {"right": area.n_right, "wrong": area.n_wrong}
     parts = ("reliability", "resolution", "uncertainty")
     out["brier_parts"] = pick(brier, {part: part for part in parts})

@@ -7,7 +7,7 @@ import numpy as np
 from analysis.data.arrays import Floats, RunData
 from analysis.data.verdicts import Verdicts
 from analysis.report.quantities import bare, say
-from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
+from analysis.report.report_json import Json, cell, estimate, put, put_interval, why
 from analysis.report.results import sampled
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.study import IN_GENERAL, ReportedStudy, families
@@ -43,18 +43,18 @@ def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> J
     value = None if few else general.value
     reason: Reason | None = "too_few_items" if few else general.reason
     out: Json = {"items": n}
-    put(out, "spearman", number(value), reason)
+    put(out, "spearman", value, reason)
     without = reason or general.interval_reason
     put_interval(out, "spearman_general_ci", None if few else general.interval, without)
     mean = None if few else float((own - theirs)[both].mean())
-    put(out, "mean_difference", number(mean), "too_few_items")
+    put(out, "mean_difference", mean, "too_few_items")
     sides = {"human": study.votes.certainty, "model": run.judgments.certainty}
     stated = {key: side[~np.isnan(side)] for key, side in sides.items()}
     out |= {"answers": stated["human"].size, "judgments": stated["model"].size}
     out["closed"] = int((run.judgments.status != "open").sum())
     enough = min(side.size for side in stated.values()) >= MIN_PAIRS
     for key, side in stated.items():
-        put(out, f"{key}_mean", number(float(side.mean())) if enough else None, "too_few_items")
+        put(out, f"{key}_mean", float(side.mean()) if enough else None, "too_few_items")
     return out
 
 
@@ -116,13 +116,13 @@ def _add_in_general(entries: Sequence[Json], study: ReportedStudy, family: Seque
     for index, result, p, shared in zip(family, results, adjusted, left, strict=True):
         out: Json = {"holds_for": IN_GENERAL, "family": len(family)}
         out["tests"] = sum(one.p is not None for one in results)
-        reason = result.interval_reason or result.reason
+        reason = why(result)
         out |= estimate(result)
         put_interval(out, "ci_as_best", result.as_best, reason)
-        put(out, "p", number(result.p), reason)
-        put(out, "p_holm", number(p), reason)
+        put(out, "p", result.p, reason)
+        put(out, "p_holm", p, reason)
         detectable = detectable_difference(result, among=shared)
-        put(out, "detectable", number(detectable), reason or "no_variation")
+        put(out, "detectable", detectable, reason or "no_variation")
         entries[index]["difference_general"] = out
 
 

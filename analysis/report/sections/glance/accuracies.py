@@ -27,7 +27,7 @@ from analysis.report.figures import (
 )
 from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, say
 from analysis.report.registration import run_mark
-from analysis.report.report_json import Json, cell, put_interval
+from analysis.report.report_json import Json, cell, put_ci
 from analysis.report.results import (
     NOTHING,
     accuracy_of,
@@ -210,7 +210,7 @@ def add_clusters(
         within = sharing.take(rows)
         share = general_proportion(correct[rows] == 1, within)
         out = counted(within)
-        put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
+        put_ci(out, "ci", share)
         if share.interval is not None:
             out["ci_made"]["by"] = list(within.used)
         part["clusters"] = out
@@ -228,8 +228,7 @@ def add_as_best(
     """Add the same intervals, allowing for choosing the best of `among` runs."""
     for part, rows in _cells(side, correct, certainty, threshold):
         share = general_proportion(correct[rows] == 1, sharing.take(rows), among=among)
-        reason = share.interval_reason or share.reason
-        put_interval(part["clusters"], "ci_as_best", share.interval, reason)
+        put_ci(part["clusters"], "ci_as_best", share)
         if share.interval is not None:
             part["clusters"]["ci_as_best_made"]["among"] = among
 

@@ -5,13 +5,12 @@ from functools import cache
 
 import numpy as np
 
-from analysis.report.report_json import Json, cell, estimate, number, put
+from analysis.report.report_json import Json, cell, estimate, put
 from analysis.report.section import Analysis, ReportJson, Section
-from analysis.report.study import ReportedStudy, by_certainty, members_of
+from analysis.report.study import ReportedStudy, by_certainty, members_of, put_holm
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.words import run_names, whole_runs
 from analysis.stats.core.groups import GroupComparison, compare_groups
-from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.proportions import EMPTY
 from analysis.stats.core.results import n_distinct
 
@@ -29,7 +28,7 @@ def differences(side: GroupComparison, names: Sequence[str]) -> list[Json]:
         difference = pair.difference
         entry: Json = {"first": names[pair.first], "second": names[pair.second]}
         entry |= estimate(difference, "difference")
-        put(entry, "p", number(pair.p), difference.interval_reason or "no_variation")
+        put(entry, "p", pair.p, difference.interval_reason or "no_variation")
         out.append(entry)
     return out
 
@@ -80,14 +79,14 @@ def group_tables(study: ReportedStudy) -> tuple[list[Json], list[list[int]]]:
 
 def _adjust(tables: Sequence[Json]) -> None:
     """Add Holm's p over all pairs, because a reader looks for a small one in all tables."""
-    pairs = [
-        pair
-        for table in tables
-        for side in (table["differences"]["people"], *table["differences"]["judges"])
-        for pair in side
-    ]
-    for pair, p in zip(pairs, holm([pair["p"] for pair in pairs]), strict=True):
-        put(pair, "p_holm", number(p), pair.get("p_reason"))
+    put_holm(
+        [
+            pair
+            for table in tables
+            for side in (table["differences"]["people"], *table["differences"]["judges"])
+            for pair in side
+        ]
+    )
 
 
 def _table(

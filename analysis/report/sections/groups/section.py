@@ -9,7 +9,7 @@ import numpy as np
 from analysis.data.verdicts import Verdicts
 from analysis.report.quantities import Name, Quantity, QuantityInterval, Text, Words, clause, say
 from analysis.report.rater_tests import name_of
-from analysis.report.report_json import Json, estimate, number, put, undefined
+from analysis.report.report_json import Json, estimate, put, undefined
 from analysis.report.results import Finding, TestResult, items
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.groups.accuracy import (
@@ -19,11 +19,11 @@ from analysis.report.sections.groups.accuracy import (
     GroupAccuracy,
 )
 from analysis.report.sentences import GROUPS, LANGUAGES, TOPICS, holds, level_of, members
-from analysis.report.study import ReportedStudy
+from analysis.report.study import ReportedStudy, put_holm
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import run_names, whole_runs
 from analysis.stats.core.groups import FEWEST_PERSONAS, GroupErrors, errors_by_group
-from analysis.stats.core.multiplicity import benjamini_yekutieli, holm, permuted_groups
+from analysis.stats.core.multiplicity import benjamini_yekutieli, permuted_groups
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray, n_distinct, relabel
 from studies.prompts import language_name
 
@@ -112,7 +112,7 @@ def _test(
         for entry in entries:
             at = place, group_of[entry["label"], entry["value"]]
             for name, p in (("p", test.p[at]), ("p_max", test.adjusted[at])):
-                put(entry[key], name, None if np.isnan(p) else number(p), _why(entry[key]))
+                put(entry[key], name, None if np.isnan(p) else p, _why(entry[key]))
         _adjust([entry[key] for entry in entries])
 
 
@@ -153,8 +153,8 @@ def _p_of(entry: Json) -> tuple[float, str, str]:
 
 def _entry(label: str, value: str, group: GroupErrors) -> Json:
     out: Json = {"label": label, "value": value, "n": group.n, "personas": group.personas}
-    put(out, "wrong", number(group.inside), "empty_group")
-    put(out, "wrong_elsewhere", number(group.outside), "empty_group")
+    put(out, "wrong", group.inside, "empty_group")
+    put(out, "wrong_elsewhere", group.outside, "empty_group")
     out["difference"] = estimate(group.difference)
     return out
 
@@ -168,12 +168,10 @@ def _beyond(group: GroupErrors | None) -> Json:
 
 
 def _adjust(entries: Sequence[Json]) -> None:
-    p_values = [entry["p"] for entry in entries]
-    for entry, one, other in zip(
-        entries, holm(p_values), benjamini_yekutieli(p_values), strict=True
-    ):
-        put(entry, "p_holm", number(one), entry.get("p_reason"))
-        put(entry, "p_by", number(other), entry.get("p_reason"))
+    put_holm(entries)
+    adjusted = benjamini_yekutieli([entry["p"] for entry in entries])
+    for entry, p in zip(entries, adjusted, strict=True):
+        put(entry, "p_by", p, entry.get("p_reason"))
 
 
 def group_errors_table(report: ReportJson) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.data.verdicts import Verdicts, people_votes
 from analysis.report.quantities import Population, Quantity, Text, clause, say
-from analysis.report.report_json import Json, cell, number, put, undefined
+from analysis.report.report_json import Json, cell, put, undefined
 from analysis.report.section import NumberSource, ReportJson, Section
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import CellKind, Table, TableColumn, in_general, table_of_entries
@@ -355,14 +355,14 @@ def raters(study: ReportedStudy) -> list[Json]:
 def _row(quality: AnnotatorQuality, own: Mapping[str, int]) -> Json:
     row = {"answers": quality.n} | cell(quality.accuracy)
     others = quality.majority_agreement
-    put(row, "with_others", number(others.value), others.reason)
+    put(row, "with_others", others.value, others.reason)
     row["with_others_n"], row["others_tied"] = others.n, quality.others_tied
     for key in MEASURES:
         measure = getattr(quality, key)
-        put(row, key, number(measure.value), measure.reason)
+        put(row, key, measure.value, measure.reason)
     enough = min(own["right"], own["wrong"]) >= MIN_EACH
     area = quality.certainty_auroc if enough else Estimate(None, "too_few_items")
-    put(row, "auroc", number(area.value), area.reason)
+    put(row, "auroc", area.value, area.reason)
     put(row, "share_a", own["a"] / own["sided"] if own["sided"] else None)
     put(row, "longest_run", quality.longest_run if own["sided"] else None)
     return row

@@ -24,7 +24,7 @@ from analysis.report.quantities import (
     say,
     sentences,
 )
-from analysis.report.report_json import Json, number, pick, put
+from analysis.report.report_json import Json, pick, put
 from analysis.report.results import NOTHING, excluded_people, items, no_people
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.record.participation import Annotators, ItemsSection, Participation
@@ -51,9 +51,9 @@ def cost(run: RunData, correct: int) -> Json:
     known = "not_reported"
     put(out, "tokens_in", used.tokens_in, known)
     put(out, "tokens_out", used.tokens_out, known)
-    put(out, "usd", number(used.usd), known)
+    put(out, "usd", used.usd, known)
     per_label = used.usd / correct if used.usd is not None and correct else None
-    put(out, "usd_per_correct", number(per_label), known if used.usd is None else "empty_group")
+    put(out, "usd_per_correct", per_label, known if used.usd is None else "empty_group")
     return out | ({"price_remark": run.price_remark} if run.price_remark else {})
 
 
@@ -244,9 +244,9 @@ def _side(verdicts: Verdicts, people: Verdicts) -> Json:
     both = (verdicts.answer >= 0) & (people.answer >= 0)
     same = int((verdicts.answer == people.answer)[both].sum())
     out: Json = {"n": n, "correct": correct, "common_items": int(both.sum())}
-    put(out, "accuracy", number(correct / n) if n else None, "empty_group")
+    put(out, "accuracy", correct / n if n else None, "empty_group")
     common = out["common_items"]
-    put(out, "agreement", number(same / common) if common else None, "empty_group")
+    put(out, "agreement", same / common if common else None, "empty_group")
     return out
 
 
