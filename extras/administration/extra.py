@@ -11,13 +11,7 @@ EXTRA = Extra(
     ),
     group="installation",
     former=("telemetry",),
-    addresses={
-        "administration/": "urls",
-        "admin/components/": "components_urls",
-        "studies/<slug:slug>/activity/": "activity_urls",
-        "metrics": "telemetry.urls",
-        "": "documentation.urls",
-    },
+    addresses={"": "urls"},
     sections={"activity:": "settings"},
     parts=(
         Placed("views:LINK", at="administration"),

@@ -1,9 +1,10 @@
-from django.urls import path
+"""Pages of the installation, the documentation, and the activity of a study."""
+
+from django.urls import include, path
 
 from studies.pages.addressed import view
 
-app_name = "administration"
-urlpatterns = [
+_ADMINISTRATION = [
     path("", view("extras.administration.views:studies"), name="studies"),
     path("reports/", view("extras.administration.views:reports"), name="reports"),
     path(
@@ -48,4 +49,34 @@ urlpatterns = [
         view("extras.administration.backup_views:restore"),
         name="restore",
     ),
+]
+_ACTIVITY = [path("", view("extras.administration.activity:activity"), name="log")]
+_DOCUMENTATION = [
+    path("docs/", view("extras.administration.documentation.views:index"), name="index"),
+    path(
+        "docs/files/<path:path>",
+        view("extras.administration.documentation.views:file"),
+        name="file",
+    ),
+    path(
+        "docs/<path:name>.md",
+        view("extras.administration.documentation.views:source"),
+        name="source",
+    ),
+    path("docs/<path:name>/", view("extras.administration.documentation.views:page"), name="page"),
+    path("llms.txt", view("extras.administration.documentation.views:llms"), name="llms"),
+    path(
+        "llms-full.txt",
+        view("extras.administration.documentation.views:llms_full"),
+        name="llms-full",
+    ),
+]
+urlpatterns = [
+    path("administration/", include((_ADMINISTRATION, "administration"))),
+    path(
+        "admin/components/", view("extras.administration.components:components"), name="components"
+    ),
+    path("studies/<slug:slug>/activity/", include((_ACTIVITY, "activity"))),
+    path("metrics", view("extras.administration.telemetry.metrics:metrics"), name="metrics"),
+    path("", include((_DOCUMENTATION, "documentation"))),
 ]

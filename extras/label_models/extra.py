@@ -11,10 +11,7 @@ EXTRA = Extra(
     ),
     group="analyses",
     analyses={"adjudication": "People and judges against labels of experts"},
-    addresses={
-        "adjudicate/": "expert_urls",
-        "studies/<slug:slug>/adjudication/": "urls",
-    },
+    addresses={"": "urls"},
     sections={"adjudication:": "report"},
     holdings=(
         Placed("adjudicating:needed", at="needed"),

@@ -1,11 +1,23 @@
-"""Researchers' pages of adjudication, below /studies/<slug>/adjudication/."""
+"""Researchers’ pages of adjudication, and those where experts decide."""
 
-from django.urls import path
+from django.urls import include, path
 
 from studies.pages.addressed import view
 
-app_name = "adjudication"
-urlpatterns = [
+_EXPERTS = [
+    path("<str:expert_id>/", view("extras.label_models.expert_views:start"), name="start"),
+    path(
+        "<str:expert_id>/<int:position>/",
+        view("extras.label_models.expert_views:item", "undo"),
+        name="item",
+    ),
+    path(
+        "<str:expert_id>/media/<str:sha256>/",
+        view("extras.label_models.expert_views:media"),
+        name="media",
+    ),
+]
+_RESEARCHERS = [
     path(
         "",
         view(
@@ -18,4 +30,8 @@ urlpatterns = [
         ),
         name="adjudication",
     ),
+]
+urlpatterns = [
+    path("adjudicate/", include((_EXPERTS, "experts"))),
+    path("studies/<slug:slug>/adjudication/", include((_RESEARCHERS, "adjudication"))),
 ]

@@ -10,7 +10,7 @@ EXTRA = Extra(
         "films, judges get frames."
     ),
     group="files",
-    addresses={"studies/<slug:slug>/media/": "urls", "s/<slug:slug>/media/": "participant_urls"},
+    addresses={"": "urls"},
     sections={"media:": "items"},
     holdings=(
         Placed("holdings:content_of", at="study"),

@@ -1,8 +1,12 @@
-"""For members of a study, below /studies/<slug>/media/."""
+"""Files of media, for members of a study and for its participants."""
 
-from django.urls import path
+from django.urls import include, path
 
 from studies.pages.addressed import view
 
-app_name = "media"
-urlpatterns = [path("<str:sha256>/", view("extras.media.views:to_members"), name="file")]
+_MEMBERS = [path("<str:sha256>/", view("extras.media.views:to_members"), name="file")]
+_PARTICIPANTS = [path("<str:sha256>/", view("extras.media.views:to_participants"), name="file")]
+urlpatterns = [
+    path("studies/<slug:slug>/media/", include((_MEMBERS, "media"))),
+    path("s/<slug:slug>/media/", include((_PARTICIPANTS, "shown_media"))),
+]

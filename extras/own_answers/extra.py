@@ -10,7 +10,7 @@ EXTRA = Extra(
         "ask the same people again."
     ),
     group="people",
-    addresses={"s/<slug:slug>/": "urls", "studies/<slug:slug>/people/": "researcher_urls"},
+    addresses={"": "urls"},
     sections={"own_people:": "annotators"},
     holdings=(
         Placed("models:SecondVisitSettings", at="settings"),

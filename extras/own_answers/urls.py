@@ -1,11 +1,10 @@
-"""Participants' pages, below /s/<slug>/."""
+"""Participants’ pages, and researchers’ pages next to those of annotators."""
 
-from django.urls import path
+from django.urls import include, path
 
 from studies.pages.addressed import view
 
-app_name = "own_answers"
-urlpatterns = [
+_PARTICIPANTS = [
     path("profile/", view("extras.own_answers.profiles:profile"), name="profile"),
     path("retest/", view("extras.own_answers.second_visits:retest"), name="retest"),
     path(
@@ -13,4 +12,28 @@ urlpatterns = [
         view("extras.own_answers.second_visits:retest_item"),
         name="retest-item",
     ),
+]
+_RESEARCHERS = [
+    path("follow-ups/", view("extras.own_answers.follow_ups:follow_ups"), name="follow-ups"),
+    path("linked/", view("extras.own_answers.linked_studies:linked"), name="linked"),
+    path(
+        "waves/",
+        view("extras.own_answers.wave_pages:waves", "invite", "leave", "project"),
+        name="waves",
+    ),
+    path(
+        "second-visits/",
+        view(
+            "extras.own_answers.bringing_back:second_visits",
+            ids="due_ids",
+            **dict.fromkeys(
+                ["draft", "publish", "start", "stop", "discard", "invite"], "on_prolific"
+            ),
+        ),
+        name="second-visits",
+    ),
+]
+urlpatterns = [
+    path("s/<slug:slug>/", include((_PARTICIPANTS, "own_answers"))),
+    path("studies/<slug:slug>/people/", include((_RESEARCHERS, "own_people"))),
 ]

@@ -12,10 +12,7 @@ EXTRA = Extra(
     group="recruiting",
     analyses={"panels": "Differences between the panels that people came from"},
     reasons={"too_few_panels": "fewer than two panels have enough people"},
-    addresses={
-        "s/<slug:slug>/": "urls",
-        "studies/<slug:slug>/people/panels/": "researcher_urls",
-    },
+    addresses={"": "urls"},
     sections={"panels:": "annotators"},
     holdings=(
         Placed("setup:needed", at="needed"),

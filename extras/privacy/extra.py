@@ -11,10 +11,7 @@ EXTRA = Extra(
     ),
     group="installation",
     former=("amended_consents",),
-    addresses={
-        "studies/<slug:slug>/people/find/": "urls",
-        "studies/<slug:slug>/people/consent/": "consent_urls",
-    },
+    addresses={"": "urls"},
     sections={"privacy:": "annotators", "consents:": "annotators"},
     holdings=(Placed("reports_and_exports:HELD", at="person"),),
     parts=(Placed("views:PERSON", at="person_pages"),),

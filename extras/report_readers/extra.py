@@ -11,12 +11,7 @@ EXTRA = Extra(
     ),
     group="installation",
     former=("share_links", "several_studies", "verification"),
-    addresses={
-        "": "links.urls",
-        "several-studies/": "several.urls",
-        "studies/<slug:slug>/reports/compare/": "recomputed.comparison_urls",
-        "studies/<slug:slug>/reports/<str:public_id>/verify/": "recomputed.urls",
-    },
+    addresses={"": "urls"},
     sections={"verification:": "report", "comparison:": "report"},
     holdings=(
         Placed("links.links:HELD", at="person"),

@@ -1,5 +1,0 @@
-from django.urls import path
-
-from studies.pages.addressed import view
-
-urlpatterns = [path("", view("extras.administration.components:components"), name="components")]
