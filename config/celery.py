@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from importlib import import_module
@@ -31,6 +32,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from kombu.transport import TRANSPORT_ALIASES
 
 from config import log_lines
+from config.processes import is_orphaned
 from extras import modules
 from studies.jobs.queueing import queue
 
@@ -45,6 +47,7 @@ TRANSPORT_ALIASES["filesystem"] = "config.broker:FolderTransport"
 
 
 HEARTBEAT_SECONDS = 10.0
+_LOOK_SECONDS = 2.0
 # The role of a worker, by its queue.
 _ROLES = {"celery": "worker", "judging": "judge_worker"}
 
@@ -202,13 +205,20 @@ def refuse_another_clock(**_: Any) -> None:
         sys.exit(sentence)
 
 
-def _end_after(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(HEARTBEAT_SECONDS)
+def _end_if(is_alone: Callable[[], bool]) -> None:
+    while not is_alone():
+        time.sleep(_LOOK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 @beat_embedded_init.connect
 def end_with_the_worker(**_: Any) -> None:
     """End the schedule of a killed worker, so that it does not run besides its successor's."""
-    threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
+    worker = os.getppid()
+    threading.Thread(target=_end_if, args=(lambda: os.getppid() != worker,), daemon=True).start()
+
+
+@worker_init.connect
+def end_with_the_starter(**_: Any) -> None:
+    """End a worker if `config.processes` started it and was killed."""
+    threading.Thread(target=_end_if, args=(is_orphaned,), daemon=True).start()

@@ -19,6 +19,22 @@ from config.env import env, read_dotenv, whole_number
 # More threads only wait for each other: Python runs one of a process at a time.
 WEB_THREADS = 4
 _PORT = 8000
+# In the environment of a child: the process that started it, and without which it ends.
+_STARTED_BY = "PROCESS_STARTED_BY"
+
+
+def is_orphaned() -> bool:
+    """Whether `Processes` has started this process, and was killed since."""
+    started_by = os.environ.get(_STARTED_BY, "")
+    if not started_by.isdecimal():
+        return False
+    try:
+        os.kill(int(started_by), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it lives, and belongs to somebody else
+        pass
+    return False
 
 
 def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
@@ -54,13 +70,14 @@ class ProcessDied(RuntimeError):
 
 
 class Processes:
-    """Child processes that start and end together."""
+    """Child processes that start and end together, even if this one is killed."""
 
     def __init__(
         self, *, log: IO[bytes] | None = None, environment: dict[str, str] | None = None
     ) -> None:
         self._log = log
-        self._env = {**os.environ, **(environment or {})}
+        own = {_STARTED_BY: str(os.getpid())}
+        self._env = {**os.environ, **(environment or {}), **own}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, command: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -6,7 +6,9 @@ half a body, or read nothing, stop gunicorn's own threads and granian's; here th
 each. A proxy in front does the same (deploy/nginx.conf); this protects installations without one.
 """
 
+import os
 import resource
+import signal
 import sys
 import time
 from contextlib import suppress
@@ -15,6 +17,8 @@ from typing import Any
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 from waitress import create_server, wasyncore
+
+from config.processes import is_orphaned
 
 _STOPPING = 2.0  # seconds in which a stopping worker takes requests on the connections it has
 OPTIONS: dict[str, Any] = {
@@ -49,8 +53,10 @@ class WaitressWorker(Worker):
         server = create_server(
             self.wsgi, map=clients, sockets=listeners, threads=self.cfg.threads, **OPTIONS
         )
-        while self.alive:
+        while self.alive and os.getppid() == self.ppid:
             self._turn(clients)
+            if is_orphaned():
+                os.kill(self.ppid, signal.SIGTERM)
         server.accepting = False
         stopped = time.monotonic()
         while (waited := time.monotonic() - stopped) < self.cfg.graceful_timeout:

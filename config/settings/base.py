@@ -220,8 +220,14 @@ if not CELERY_BROKER_URL:
     }
 else:
     # Longer than the longest task, but short enough that a killed worker's tasks return soon.
-    # A host that does not answer must not hold a page for minutes.
-    CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900, "socket_connect_timeout": 5}
+    # A host that does not answer must not hold a page or a command for minutes.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "visibility_timeout": 900,
+        "socket_connect_timeout": 1.5,
+        "socket_timeout": 10,
+    }
+# Once more, in case the first try found that a kept connection had ended.
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.1}
 # Judging waits for model servers, for hours. A separate queue keeps seats, exports and annotators
 # from waiting behind it.
 CELERY_TASK_QUEUES = {

@@ -20,12 +20,23 @@ def failures() -> tuple[type[Exception], ...]:
     return errors
 
 
+_problem = ""
+
+
+def problem() -> str:
+    """Why the last task of this process was not queued; empty if it was, or if there was none."""
+    return _problem
+
+
 def queue(task: Task, *arguments: Any, **route: Any) -> None:
     """Queue a task. Nothing is queued while the broker is down or full.
 
     The schedule starts it later, or a user who sees on the page that it waits.
     """
+    global _problem
     try:
         task.apply_async(arguments, **route)
+        _problem = ""
     except failures() as error:
+        _problem = str(error)
         logger.warning("%s%s was not queued: %s", task.name, arguments, error)

@@ -19,6 +19,15 @@ def test_the_workers_serve_every_queue_and_one_of_them_keeps_the_schedule():
     assert sum("--beat" in command for command in workers) == 1
 
 
+def test_a_process_knows_that_its_starter_is_gone(monkeypatch):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+
+    for starter, is_alone in ((str(gone.pid), True), (str(os.getpid()), False), ("", False)):
+        monkeypatch.setenv("PROCESS_STARTED_BY", starter)
+        assert processes.is_orphaned() == is_alone
+
+
 def test_the_port_may_be_set_in_the_dotenv_file(tmp_path, monkeypatch):
     (tmp_path / ".env").write_text("PORT=8123\n")
     monkeypatch.setattr(env, "DOTENV", tmp_path / ".env")

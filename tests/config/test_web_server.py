@@ -4,6 +4,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -15,7 +17,7 @@ from waitress import create_server, wasyncore
 
 from config.processes import Processes, web_command
 from config.web_worker import OPTIONS
-from tests.management import python
+from tests.management import ROOT, python
 from tests.migrated import copy_migrated
 from tests.servers import free_port
 
@@ -103,6 +105,58 @@ def test_a_killed_worker_is_replaced_by_one_that_answers(server):
 
     wait_for("another worker", lambda: len(server.workers()) == 2)
     wait_for("its page", server.reads_database)
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+@pytest.mark.nightly
+def test_the_workers_of_a_killed_master_end(server):
+    os.kill(server.master.pid, signal.SIGKILL)
+
+    wait_for("the end of its workers", lambda: is_free(server.port))
+
+
+@pytest.mark.nightly
+def test_the_processes_of_a_killed_starter_end(tmp_path):
+    copy_migrated(tmp_path)
+    port = free_port()
+    own = {"VAR_DIR": str(tmp_path), "PORT": str(port), "DATABASE_URL": "", "CELERY_BROKER_URL": ""}
+    own["DJANGO_SETTINGS_MODULE"] = "config.settings.dev"
+    with (tmp_path / "log").open("wb") as log:
+        starter = subprocess.Popen(
+            [sys.executable, "-m", "config.processes", "web", "worker"],
+            cwd=ROOT,
+            env={**os.environ, **own},
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        wait_for("the web server", lambda: not is_free(port))
+        wait_for("two workers", lambda: (tmp_path / "log").read_text().count(" ready.") == 2)
+        others = children_of(starter.pid)
+    finally:
+        starter.kill()
+        starter.wait()
+
+    assert len(others) == 3
+    wait_for("the end of all processes", lambda: not any(map(is_there, others)))
+    assert is_free(port)
+
+
+def children_of(parent: int) -> list[int]:
+    told = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent)], capture_output=True)
+    return [int(pid) for pid in told.stdout.split()]
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return b"\0" in Path(f"/proc/{pid}/cmdline").read_bytes()  # a zombie has none
 
 
 @pytest.mark.nightly

@@ -4,6 +4,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from kombu.exceptions import OperationalError
 
 import manage
 from judging.backends import connections
@@ -60,6 +61,20 @@ def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monk
     run = JudgeRun.objects.get()
     assert out.startswith(f"Run {run.public_id} is queued: 3 of 3 judgments left for the workers.")
     assert called == [run.pk]
+
+
+def test_a_broker_that_is_away_is_named_with_what_to_do(
+    study, judge, monkeypatch, django_capture_on_commit_callbacks
+):
+    def refuse(*arguments, **options):
+        raise OperationalError("Connection refused.")
+
+    monkeypatch.setattr("judging.tasks.judge_chunk.apply_async", refuse)
+
+    out = judge_command()
+
+    assert "the broker cannot be reached (Connection refused). Start it, or check CELERY" in out
+    assert "--inline" in out
 
 
 def test_wait_follows_the_workers_until_the_end(study, judge, llm, monkeypatch):

@@ -33,6 +33,7 @@ from judging.worker import runtime
 from judging.worker.runtime import outlive_restart
 from judging.worker.unread import accept_unread, unread_of
 from studies.errors import StudyError
+from studies.jobs import queueing
 from studies.management.terminal import add_how, find_study, progress_bar
 from studies.models import Study
 from studies.prompts import language_note
@@ -207,6 +208,8 @@ class Command(BaseCommand):
             if options["inline"]:
                 self._work(run)
             elif options["wait"]:
+                if told := _unheard():
+                    self.stderr.write(told.strip())
                 self._follow(run)
         except DatabaseAway as error:
             raise CommandError(str(error)) from error
@@ -284,7 +287,7 @@ class Command(BaseCommand):
         if not is_over and run.is_active:
             self.stdout.write(
                 f"Run {run.public_id} is queued: {progress.left:,} of {progress.total:,} "
-                "judgments left for the workers."
+                f"judgments left for the workers.{_unheard()}"
             )
             return
         cost = run_cost(run)
@@ -308,6 +311,17 @@ class Command(BaseCommand):
         if is_over and (run.state != JudgeRun.State.DONE or progress.error):
             raise CommandError(summary)
         self.stdout.write(summary)
+
+
+def _unheard() -> str:
+    """What to do if the workers could not be told of a run; empty if they were."""
+    if not (problem := queueing.problem()):
+        return ""
+    return (
+        f" They could not be told of it: the broker cannot be reached ({problem.rstrip('.')}). "
+        "Start it, or check CELERY_BROKER_URL. The run then starts by itself within a minute. Use "
+        "--inline to ask from here without a broker."
+    )
 
 
 def _look(run: JudgeRun) -> RunProgress:
