@@ -192,8 +192,9 @@ def _quota_needs(study: Study) -> Iterator[Need]:
         }
         number = sum(left.values())
         words = (
-            f"{full:,} of {len(groups):,} quota groups are full. {number:,} "
-            f"place{' is' if number == 1 else 's are'} open for {named_groups(list(left.items()))}."
+            f"{full:,} of {len(groups):,} quota groups {'is' if full == 1 else 'are'} full. "
+            f"{number:,} place{' is' if number == 1 else 's are'} open for "
+            f"{named_groups(list(left.items()))}."
         )
         yield Need(words, reverse("people:places", args=[study.slug]), "Places and quota")
 
