@@ -35,9 +35,10 @@ def minor_units(amount: Decimal, currency: str) -> int:
 
 def format_money(minor_units: float, currency: str) -> str:
     """450 USD cents as “$4.50”; a currency without a well-known sign by its code."""
-    amount = f"{major_units(minor_units, currency):,f}"
+    minus = "−" if minor_units < 0 else ""
+    amount = f"{major_units(abs(minor_units), currency):,f}"
     sign = _SIGNS.get(currency)
-    return f"{sign}{amount}" if sign else f"{amount} {currency}"
+    return f"{minus}{sign}{amount}" if sign else f"{minus}{amount} {currency}"
 
 
 def sums_in_words(amounts: Iterable[tuple[str, int]], currency: str) -> str:

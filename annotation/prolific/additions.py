@@ -28,11 +28,12 @@ ACTIONS: Kind[ProlificAction] = Kind("recruiting", "actions")
 
 @dataclass(frozen=True)
 class ProlificPart:
-    """A template that a page about recruiting includes, and that sees the page's context."""
+    """A template that a page about recruiting includes; it sees the page's context and its own."""
 
     name: str
     page: str
     template: str
+    context: Callable[[Study], Mapping[str, Any]] | None = None
 
 
 PARTS: Kind[ProlificPart] = Kind("recruiting", "pages")

@@ -304,8 +304,9 @@ def _save_sum(request: HttpRequest, study: Study, now: SeatCapacity) -> str:
     quota = sum(group.target for group in after.groups)
     groups = f" The quota groups have {quota:,} places." if after.groups else ""
     return (
-        f"{after.items:,} items × {per_item} answers = {after.seats:,} answers, from "
-        f"{after.people:,} annotators with {answers_per_item} items each.{groups}"
+        f"{after.items:,} items × {per_item} answer{'' if per_item == 1 else 's'} = "
+        f"{after.seats:,} answers, from {after.people:,} annotators with {answers_per_item} "
+        f"item{'' if answers_per_item == 1 else 's'} each.{groups}"
     )
 
 

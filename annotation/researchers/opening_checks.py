@@ -1,6 +1,5 @@
 """Launch checks about annotators and what they read, for every way of recruiting."""
 
-import math
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -10,6 +9,7 @@ from annotation.content.comprehension import unfair_checks
 from annotation.content.texts import consent_text, unfilled
 from annotation.models import Invitation
 from annotation.seats.assignment import LATER
+from annotation.seats.capacity import people_for
 from annotation.seats.flow import codes_of
 from studies.models import Item, Study
 from studies.pages.listing import study_figures
@@ -165,7 +165,8 @@ def _seats(study: Study) -> LaunchCheck:
 
 def _needed(study: Study) -> int:
     """The annotators who fill every seat."""
-    return math.ceil(study_figures(study).seats / study.items_per_annotator)
+    figures = study_figures(study)
+    return people_for(study, items=figures.sampled, seats=figures.seats)
 
 
 def _groups(study: Study) -> list[LaunchCheck]:

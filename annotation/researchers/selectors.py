@@ -284,6 +284,7 @@ class PersonRow:
     is_imported: bool
     works_surplus: bool
     is_excluded: bool
+    exclusion_reason: str
     answers: int
     items: int
     median_seconds: float | None
@@ -360,6 +361,7 @@ def _person(
         is_imported=annotator.is_imported,
         works_surplus=annotator.works_surplus,
         is_excluded=annotator.excluded_at is not None,
+        exclusion_reason=annotator.exclusion_reason,
         answers=answers.count,
         items=items,
         median_seconds=median(answers.seconds) if answers.seconds else None,

@@ -1,6 +1,5 @@
 """What annotators and recruitment add to the pages of a study."""
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -34,7 +33,7 @@ from annotation.researchers.selectors import (
     quota_grid,
     seconds_of_an_item,
 )
-from annotation.seats.capacity import SeatCapacity, named_groups
+from annotation.seats.capacity import SeatCapacity, named_groups, people_for
 from annotation.seats.capacity import places_of as places_in
 from studies.models import Item, Study
 from studies.money import sums_in_words
@@ -194,8 +193,9 @@ def _quota_needs(study: Study) -> Iterator[Need]:
         }
         number = sum(left.values())
         words = (
-            f"{full:,} of {len(groups):,} quota groups are full. {number:,} "
-            f"place{' is' if number == 1 else 's are'} open for {named_groups(list(left.items()))}."
+            f"{full:,} of {len(groups):,} quota groups {'is' if full == 1 else 'are'} full. "
+            f"{number:,} place{' is' if number == 1 else 's are'} open for "
+            f"{named_groups(list(left.items()))}."
         )
         yield Need(words, reverse("people:places", args=[study.slug]), "Places and quota")
 
@@ -281,13 +281,14 @@ def _checks_task(study: Study) -> SetupTask:
 def _places_task(study: Study) -> SetupTask:
     address = reverse("people:places", args=[study.slug])
     title = "Annotators and quota"
-    seats = study_figures(study).seats
-    if not seats:
+    figures = study_figures(study)
+    if not figures.seats:
         words = "Import items first"
         return SetupTask("annotators", title, TaskState.NOT_STARTED, words, address)
-    needed = math.ceil(seats / study.items_per_annotator)
+    needed = people_for(study, items=figures.sampled, seats=figures.seats)
     targets = list(study.quota_groups.values_list("target", flat=True))
-    words = f"{needed:,} annotators with {study.items_per_annotator} items each"
+    each = min(study.items_per_annotator, figures.sampled)
+    words = f"{needed:,} annotators with {each} items each"
     if targets and sum(targets) != needed:
         words = f"{words}, but the quota groups have {sum(targets):,} places"
         return SetupTask("annotators", title, TaskState.ATTENTION, words, address)

@@ -246,9 +246,17 @@ def checks_for(study: Study, rng: random.Random) -> list[Item]:
 
 
 def items_shown(study: Study) -> int:
-    """How many items each annotator sees: their items, and their attention checks."""
+    """How many items each annotator sees: their items, and their attention checks.
+
+    A study that has fewer items than each annotator may get shows those it has, unless it gets
+    more while people take part, or has none yet.
+    """
     checks = Item.everything.filter(study=study.pk, split=Item.Split.ATTENTION_CHECK)
-    return int(study.items_per_annotator) + min(checks.count(), checks_needed(study))
+    most = int(study.items_per_annotator)
+    present = Item.objects.filter(study=study.pk, seats_needed__gt=0)[:most].count()
+    if not present or any(later.words(study) for later in LATER.of(study)):
+        present = most
+    return present + min(checks.count(), checks_needed(study))
 
 
 def checks_needed(study: Study) -> int:

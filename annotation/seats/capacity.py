@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from django.db.models import Sum
+from django.db.models import Count, Sum
 
 from annotation.models import Annotator, QuotaGroup
 from studies.models import Item, Study
@@ -65,8 +65,16 @@ def seats(study: Study) -> int:
 
 
 def needed_places(study: Study) -> int:
-    """How many people fill every seat."""
-    return math.ceil(seats(study) / study.items_per_annotator)
+    """How many people fill every seat; nobody has two seats at an item."""
+    wanted = Item.objects.filter(study=study, seats_needed__gt=0)
+    sums = wanted.aggregate(seats=Sum("seats_needed"), items=Count("pk"))
+    return people_for(study, items=sums["items"], seats=sums["seats"] or 0)
+
+
+def people_for(study: Study, *, items: int, seats: int) -> int:
+    """How many people answer so many items with so many seats in all."""
+    each = min(study.items_per_annotator, items)
+    return math.ceil(seats / each) if each else 0
 
 
 def shared_out(total: int, weights: Sequence[Fraction]) -> list[int]:

@@ -55,6 +55,8 @@ from studies.statements import clock
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BETWEEN = re.compile(r"[\s,;]+")
+# Why a test participant is excluded. Existing annotators have this text; do not change it.
+TEST_WALK = "A researcher's walk through a test study."
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,7 @@ def admit_tester(*, annotator_id: int) -> None:
     note_signed(annotator_id=annotator_id)
     annotator.works_surplus = True
     annotator.save(update_fields=["works_surplus"])
-    exclude(annotator_id=annotator_id, reason="A researcher's walk through a test study.")
+    exclude(annotator_id=annotator_id, reason=TEST_WALK)
 
 
 @transaction.atomic

@@ -20,6 +20,9 @@ EXTRA = Extra(
     seat_rules=(Placed("seats:WRITTEN_NOW", at="later"),),
     chapters=(Placed("chapter:CHAPTER", after="position"),),
     readers=("ranking:READER",),
-    workbench=(Placed("setup:arena_needs", at="needs"),),
+    workbench=(
+        Placed("setup:arena_task", at="tasks"),
+        Placed("setup:arena_needs", at="needs"),
+    ),
     navigation=("pages:pages",),
 )

@@ -17,7 +17,7 @@ from judging.worker.endpoints import check_sharing
 from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.models import Study, Task
-from studies.pages.workbench import Need
+from studies.pages.workbench import Need, SetupTask, TaskState
 from studies.services.studies import change_state, lock_study, open_draft, record
 from studies.statements import clock
 
@@ -172,6 +172,27 @@ def settings_of(arena: Arena) -> dict[str, Any]:
         "budget": budget,
         **{name: getattr(arena, name) for name in LIMITS},
     }
+
+
+def arena_task(study: Study) -> Iterator[SetupTask]:
+    """The step of the set-up list that stands for importing items, and for opening the study."""
+    arena = arena_of(study)
+    address = reverse("arena:arena", args=[study.slug])
+    if arena is None:
+        state, words = TaskState.NOT_STARTED, "Choose systems, a budget and questions"
+    elif problem := why_not_open(arena):
+        state, words = TaskState.ATTENTION, problem
+    else:
+        state, words = TaskState.NOT_STARTED, "Ready: when the other steps are done, open it"
+    yield SetupTask(
+        "arena",
+        "Live arena",
+        state,
+        words,
+        address,
+        after="items",
+        instead_of=("items", "profile", "annotators", "launch"),
+    )
 
 
 def needed(study: Study) -> Iterator[str]:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.researchers.asked_settings import AskedSettings
 from extras.graded.asking import GradesAsked, asked_in
 from extras.graded.models import MOST_CRITERIA, GradeQuestions, ReasonAsked, ScoreScale
+from judging.pages.campaign_forms import settings_for
 from studies.errors import StudyError
 from studies.models import Study
 from studies.pages.workbench import (
@@ -100,11 +101,12 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _more(study: Study) -> Mapping[str, Any]:
     settings = settings_for_judges(asked_in(study))
+    possible = {name for name, _ in settings_for(study)}
     return {
         "criteria": [name for name, _ in study.shown_criteria],
         "most": MOST_CRITERIA,
-        "settings": settings,
-        "judges": urlencode([("settings", setting) for _, setting in settings]),
+        "settings": [(what, setting, setting in possible) for what, setting in settings],
+        "judges": urlencode([("settings", name) for _, name in settings if name in possible]),
     }
 
 

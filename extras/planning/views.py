@@ -45,6 +45,12 @@ def what_if_context(result: Mapping[str, Any], key: str = "") -> dict[str, Any]:
     }
 
 
+def _is_of_another_size(result: Mapping[str, Any], study: Study) -> bool:
+    design = result["designs"][0]
+    size = items_for_people(study), study.annotations_per_item
+    return (design["items"], design["answers"]) != size
+
+
 def plan_task(study: Study) -> Iterator[SetupTask]:
     """An optional step: the latest forecast in a line, and whether it matches the study's size."""
     job = forecast_of(study.pk)
@@ -53,7 +59,7 @@ def plan_task(study: Study) -> Iterator[SetupTask]:
     else:
         design, items = job.result["designs"][0], items_for_people(study)
         state, words = TaskState.DONE, wording.summary_of(design)
-        if (design["items"], design["answers"]) != (items, study.annotations_per_item):
+        if _is_of_another_size(job.result, study):
             state = TaskState.ATTENTION
             words = (
                 f"Computed for {wording.size_words(design['items'], design['answers'])}; the "
@@ -71,7 +77,7 @@ def on_launch(study: Study) -> Iterator[MonitorCard]:
     context = {"study": study, "job": job, "margin": study.equivalence_margin * 100, "size": sizes}
     # The cost that Prolific calculates is the one price of the page.
     context["has_price"] = study.entry == Study.Entry.PROLIFIC
-    if job is not None and job.result:
+    if job is not None and job.result and not _is_of_another_size(job.result, study):
         context |= what_if_context(job.result)
     yield MonitorCard("forecast", "planning/_launch.html", context)
 

@@ -170,7 +170,7 @@ def ledger_of(study: Study) -> MoneyLedger:
         entries=entries,
         lines=[
             *_compare_by_currency(rows, reservations, rewards, payments),
-            *_bonuses_by_person(study, submissions, payments),
+            *_bonuses_by_person(rows, submissions, payments),
         ],
         read_at=min(read, default=None),
         waiting=sum(payment.state == _State.SENT for payment in payments),
@@ -349,13 +349,24 @@ def _add(costs: Iterable[StudyCost]) -> StudyCost:
 
 
 def _bonuses_by_person(
-    study: Study, submissions: Sequence[ProlificSubmission], payments: Sequence[BonusPayment]
+    rows: Sequence[ProlificStudy],
+    submissions: Sequence[ProlificSubmission],
+    payments: Sequence[BonusPayment],
 ) -> list[LedgerLine]:
-    """The participants whose bonuses on Prolific differ from those that we paid."""
+    """The participants whose bonuses on Prolific differ from those that we paid.
+
+    Not those who were paid after Prolific's figures were read: theirs cannot show it yet.
+    """
     paid: dict[int | None, int] = {}
+    unread: set[int | None] = set()
+    read = {row.pk: row.costs.read_at for row in rows if hasattr(row, "costs")}
     for payment in payments:
+        read_at = read.get(payment.prolific_study_id)
+        is_new = read_at is None or (payment.sent_at is not None and payment.sent_at > read_at)
         for line in payment.lines.all() if payment.state == _State.PAID else ():
             paid[line.submission_id] = paid.get(line.submission_id, 0) + line.amount
+            if is_new:
+                unread.add(line.submission_id)
     lines = [
         LedgerLine(
             f"Bonuses of {_who(one)}",
@@ -364,6 +375,7 @@ def _bonuses_by_person(
             one.prolific_study.paid_in,
         )
         for one in submissions
+        if one.pk not in unread
     ]
     return [line for line in lines if line.differs]
 

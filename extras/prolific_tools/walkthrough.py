@@ -51,7 +51,7 @@ def start_walk(*, study_id: int, email: str = "", user: User | None = None) -> s
         except (NotFound, ProlificRejected) as error:
             detail = f" Prolific says: {error.detail}" if error.detail else ""
             raise NotAllowed(f"{_NEEDS}{detail}") from error
-        record(study, TEST_STUDY, user=user, test=test)
+        record(study, TEST_STUDY, user=user, test=test, address=address)
     return address
 
 
@@ -63,9 +63,7 @@ def walk(request: HttpRequest, study: Study) -> HttpResponse:
     attempt(
         request,
         lambda: start_walk(study_id=study.pk, email=email, user=user_of(request)),
-        lambda address: (
-            f"Test study created. Sign in to Prolific as the test participant: {address}"
-        ),
+        lambda _: "Test study created. Its link is below.",
     )
     return to_home(study)
 
@@ -85,4 +83,12 @@ WALK = ProlificAction(
     _walk_lines,
     _walk_options,
 )
-PANEL = ProlificPart("walk", "home", "annotation/prolific/walk.html")
+
+
+def _latest(study: Study) -> dict[str, Any]:
+    """The address of the latest test study, if it was stored."""
+    row = study.log.filter(event=TEST_STUDY).order_by("pk").last()
+    return {"test_study": row.detail.get("address", "") if row else ""}
+
+
+PANEL = ProlificPart("walk", "home", "annotation/prolific/walk.html", _latest)

@@ -69,13 +69,14 @@ class Setup:
 
 def setup(study: Study) -> Setup:
     """One task for each key; of several, the one that needs most work."""
-    all_tasks = setup_tasks.of(study)
+    all_tasks = list(setup_tasks.of(study))
+    replaced = {key for task in all_tasks for key in task.instead_of}
     keys = [*TASKS]
     for task in all_tasks:
         if task.key not in keys:
             keys.insert(keys.index(task.after) + 1, task.key)
     tasks = []
-    for key in keys:
+    for key in (key for key in keys if key not in replaced):
         own = [task for task in all_tasks if task.key == key]
         if own:
             tasks.append(min(own, key=lambda task: _MOST_URGENT.index(task.state)))

@@ -57,7 +57,8 @@ class TaskState(TextChoices):
 class SetupTask:
     """One line of the list that sets a study up; `key` is one of `TASKS`.
 
-    A line of an extra may have a key of its own: it follows the task `after`.
+    A line of an extra may have a key of its own: it follows the task `after`, and the tasks
+    `instead_of` which it stands are not shown.
 
     `summary` is one line: what is set, or what to do. `address` is the page for it. If several apps
     register a task with the same key, the list shows the one that needs most work.
@@ -70,6 +71,7 @@ class SetupTask:
     address: str
     is_optional: bool = False
     after: str = ""
+    instead_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

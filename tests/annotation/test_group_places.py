@@ -67,7 +67,7 @@ def test_skewed_arrivals_show_immediately_with_the_missing_group():
         "gender: woman (4). Recruit only these groups"
     )
     words = " ".join(need.sentence for need in annotator_needs(study))
-    assert "1 of 2 quota groups are full. 4 places are open for gender: woman (4)." in words
+    assert "1 of 2 quota groups is full. 4 places are open for gender: woman (4)." in words
     for _ in range(4):
         take_part(study, gender="woman")
     assert forecast_of(study).warning == ""

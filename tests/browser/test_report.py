@@ -246,6 +246,8 @@ def test_figures_are_as_wide_as_their_place_after_the_window_changes(spare):
     fits = "[...document.querySelectorAll('.plot')].every(e => e.layout.width === e.clientWidth)"
     until(spare, fits)
     assert spare.evaluate("document.querySelector('.plot').clientWidth") < 390
+    box = spare.locator("#table-what_was_found .scroll")
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")  # with every n in sight
 
 
 @pytest.mark.nightly

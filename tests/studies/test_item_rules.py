@@ -164,12 +164,20 @@ def test_an_id_used_twice_names_the_first_line():
     ]
 
 
-def test_a_persona_that_changes_within_a_file_is_refused():
-    other = {"id": "p1", "features": [{"key": "age", "value": "18-24"}]}
+@pytest.mark.parametrize(
+    ("other", "difference"),
+    [
+        ({"features": [{"key": "age", "value": "18-24"}]}, "“Age”"),
+        ({"text": "Other."}, "text"),
+    ],
+)
+def test_a_persona_that_changes_within_a_file_is_refused(other, difference):
+    first = raw_item(1)
+    changed = first["persona"] | other
 
-    assert faults(jsonl(raw_item(1), raw_item(2, persona=other))) == [
-        "Line 2, item “x2”: persona “p1” differs from the one on line 1. Give the same features, "
-        "text and history, or another persona id."
+    assert faults(jsonl(first, raw_item(2, persona=changed))) == [
+        f"Line 2, item “x2”: persona “p1” differs from the one on line 1 in {difference}. Give the "
+        "same features, text and history, or another persona id."
     ]
 
 

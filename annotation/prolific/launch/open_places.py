@@ -69,7 +69,9 @@ def need_of_places(study: Study, label: str = "") -> PlacesNeeded:
 def _why(study: Study, ahead: SeatForecast, people: int, left: int, label: str) -> str:
     """What the study needs, in a sentence."""
     who = f"The group “{label}”" if label else "The study"
-    more = "nobody else" if not people else "1 more person" if people == 1 else f"{people:,} more"
+    more = (
+        "1 more person" if people == 1 else f"{people:,} more people" if people else "nobody else"
+    )
     if not ahead.open:
         return f"{who} needs {more}: every answer is in or on its way."
     seats = "1 answer is" if ahead.open == 1 else f"{ahead.open:,} answers are"

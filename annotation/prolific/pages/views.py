@@ -98,8 +98,11 @@ def show(
     status: int = 200,
 ) -> HttpResponse:
     """Render a recruiting page, which says whether Prolific is simulated and has extras' parts."""
-    added = [part.template for part in PARTS.of(study) if part.page == page]
-    shared = {"study": study, "is_local": is_local(), "added": added}
+    parts = [part for part in PARTS.of(study) if part.page == page]
+    added = [part.template for part in parts]
+    shared: dict[str, Any] = {"study": study, "is_local": is_local(), "added": added}
+    for part in parts:
+        shared |= part.context(study) if part.context else {}
     template = f"annotation/prolific/{page}.html"
     return render(request, template, shared | dict(context or {}), status=status)
 

@@ -39,6 +39,7 @@ from annotation.prolific.money import (
 from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
+from annotation.services.admission import TEST_WALK
 from annotation.services.identities import is_erased
 from studies.extra import Kind
 from studies.models import Item, Study
@@ -204,6 +205,7 @@ def settlement(study: Study) -> Settlement:
     unknown = list(
         Annotator.objects.filter(study=study, prolific_identity__isnull=False)
         .exclude(pk__in=[pk for pk in known if pk])
+        .exclude(exclusion_reason=TEST_WALK)
         .order_by("pk")
     )
     return Settlement(rows, unknown)

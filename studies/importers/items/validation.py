@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
 _RECENT = 500  # personas
+_MOST_NAMED = 3  # differences of two personas
 _TASKS, _SPLITS = tuple(Task.values), tuple(Item.Split.values)
 KEYS = set(
     "id group task persona question context context_title responses first_person order split check "
@@ -286,7 +287,8 @@ class Validator:
             row.fault(
                 "persona",
                 "persona differs",
-                f"persona “{persona.key}” differs from the one {row.on(line)}.",
+                f"persona “{persona.key}” differs from the one {row.on(line)}"
+                f"{self._difference(persona)}.",
                 "Give the same features, text and history, or another persona id.",
                 value=persona.key,
             )
@@ -295,6 +297,26 @@ class Validator:
                 self._recent.clear()
             self._recent[text] = persona
         return persona
+
+    def _difference(self, persona: PersonaRecord) -> str:
+        """In what a persona differs from a recent one with its key: “ in “Age”, text”."""
+        recent = [one for one in self._recent.values() if one.key == persona.key]
+        if not recent:
+            return ""
+        first, second = (
+            {one["key"]: one for one in record.features} for record in (recent[0], persona)
+        )
+        names = [
+            f"“{one['label']}”"
+            for key, one in {**first, **second}.items()
+            if first.get(key) != second.get(key)
+        ]
+        names += [
+            part
+            for part in ("text", "history")
+            if getattr(recent[0], part) != getattr(persona, part)
+        ]
+        return f" in {', '.join(names[:_MOST_NAMED])}" if names else " in the order of its features"
 
     def _responses(self, row: ImportRow, raw: Any) -> list[dict[str, Any]]:
         if not isinstance(raw, list) or len(raw) != 2:

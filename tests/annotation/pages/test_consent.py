@@ -34,9 +34,10 @@ def test_it_states_the_researchers_the_storage_and_the_approval():
     assert consent_text(study).version != consent_text(make_study(language="de")).version
 
 
-def test_it_states_as_many_items_as_the_pages_then_count():
-    """Attention checks are among the items that are counted."""
-    study = make_study(items_per_annotator=3, minutes=20)
+@pytest.mark.parametrize("items", [3, 10])
+def test_it_states_as_many_items_as_the_pages_then_count(items):
+    """Attention checks are counted too, and no study shows more items than it has."""
+    study = make_study(items_per_annotator=items, minutes=20)
     make_items(study, 3)
     make_items(study, 3, split="attention_check", seats_needed=0, check_answer="r1")
 

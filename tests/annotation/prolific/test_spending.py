@@ -182,7 +182,7 @@ def test_pages_show_the_need_and_the_balance_before_the_press(press):
     if isinstance(press, Places):
         url = reverse("people:prolific", args=[press.study.slug])
         page = client.post(url, {"action": "places", "extra": "4"}).content.decode()
-        why = "The study needs 4 more: 30 answers are missing, at 3 for each person, "
+        why = "The study needs 4 more people: 30 answers are missing, at 3 for each person, "
     else:
         name = "bonuses" if isinstance(press, Bonuses) else "publish"
         page = client.get(reverse(f"people:prolific-{name}", args=[press.study.slug]))  # type: ignore[assignment]

@@ -10,8 +10,9 @@ from django.core.management import CommandError, call_command
 from annotation import services
 from annotation.models import Invitation
 from extras.arena.stats import pair_chances
+from studies.pages.overview_views import setup
 from tests.extras.arena.building import make_arena, opened, refill
-from tests.factories import answer_item, sign_in
+from tests.factories import answer_item, make_study, sign_in
 
 nothing = np.zeros((3, 3))
 
@@ -115,6 +116,18 @@ def test_the_command_sets_up_and_says_what_is_missing(llm, engine, transactional
     assert arena.is_live
     assert arena.questions.count() == 2
     assert arena.study.personas.count() == 1
+
+
+def test_the_set_up_list_has_the_arena_instead_of_importing_and_launching(
+    llm, engine, transactional_db
+):
+    study = make_study(slug="new", extras=["arena"])
+    tasks = {task.key: task.summary for task in setup(study).tasks}
+    assert tasks["arena"] == "Choose systems, a budget and questions"
+    assert not {"items", "profile", "annotators", "launch"} & {*tasks}
+
+    ready = {task.key: task.summary for task in setup(make_arena(llm).study).tasks}
+    assert ready["arena"].startswith("Ready")
 
 
 def test_viewers_see_the_ranking_and_change_nothing(llm, engine, transactional_db):

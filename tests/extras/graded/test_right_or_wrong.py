@@ -20,7 +20,7 @@ from judging.protocols.texts import languages, texts
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.partial import report_of
 from tests.extras.graded.answering import ALL, NOTHING
-from tests.factories import make_item, make_study, store, stored_at_once
+from tests.factories import make_item, make_study, sign_in, store, stored_at_once
 from tests.judging.llm_server import completion
 from tests.judging.run_helpers import judge_all
 from thirdperson.cli import main
@@ -149,6 +149,10 @@ def test_people_say_right_or_wrong():
     )
     assert form.check("A") == {"score_b-1": "Select whether response B is right or wrong"}
     assert settings_for_judges(asked_in(study)) == [("A score for each response", "right-wrong")]
+    make_item(study=study)
+    page = sign_in(study).get(f"/studies/{study.slug}/graded/").content.decode()
+    assert "no item has a reference answer" in page
+    assert "Ask judges the same" not in page
 
 
 @pytest.mark.django_db

@@ -220,6 +220,11 @@ def test_the_launch_page_says_what_the_study_can_show(plain):
     assert "With 40 items and 3 answers each, a judge that is truly 5 points better" in page
     assert page.index("What this size shows") < page.index("</main>")
 
+    Study.objects.filter(pk=study.pk).update(annotations_per_item=2)
+    page = client.get("/studies/plan/launch/").content.decode()
+    assert "With 40 items and 3 answers" not in page
+    assert "is not computed yet" in page
+
 
 def plan_line(study: Study):
     (task,) = [task for task in setup(Study.objects.get(pk=study.pk)).tasks if task.key == "plan"]

@@ -120,7 +120,7 @@ def test_the_launch_page_shows_one_price_of_the_items_that_are_there(entry):
     assert items_for_people(study) == 40
     assert "300 items (as planned)" not in page
     assert ('class="price-tag"' in page) == (entry == "link")
-    assert ("Compare sizes and prices" in page) == (entry == "prolific")
+    assert ("What this size shows, and its price" not in page) == (entry == "prolific")
 
 
 @pytest.mark.parametrize("settings", [{"reward": 0}, {"items_per_annotator": 300}])

@@ -101,11 +101,14 @@ def test_an_item_that_is_taken_out_lowers_nobodys_pay(prolific, row):
     owed = {each.submission.annotator_id: each.bonus for each in rows if each.bonus}
 
     assert owed == {whole[1].pk: 450, part[1].pk: 225}
+    read_costs(study_id=row.study_id)
     waiting = [each.pk for each in row.submissions.filter(status="AWAITING REVIEW")]
     approve(study_id=row.study_id, submission_ids=waiting, confirmed=1)
     lines = [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in rows if r.bonus]
     payment = ready(row.study, lines)
     money.pay(payment_id=payment.pk, confirmed=payment.total)
+    before = [line.name for line in ledger_of(row.study).lines]
+    assert not any(name.startswith("Bonuses of") for name in before)
     read_costs(study_id=row.study_id)
     found = figures(row.study)
     assert found["Rewards paid"] == (450, 450)

@@ -6,11 +6,12 @@ from django.test import Client
 from annotation import services
 from annotation.models import Annotator
 from annotation.prolific.api.transport import NotAllowed
+from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow, is_confirmed, refresh_submission
 from extras.prolific_tools.walkthrough import start_walk
 from studies.models import Item
 from tests.annotation.prolific.life import launched, make_recruiting
-from tests.factories import answer_all
+from tests.factories import answer_all, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +42,9 @@ def test_a_researcher_walks_the_whole_way_and_counts_nowhere(draft, prolific):
     annotator.refresh_from_db()
     assert is_confirmed(annotator, refresh_submission)  # and sees the code
     assert not Item.objects.filter(seats_taken__gt=0).exists()
+    assert settlement(draft.study).unknown == []
+    page = sign_in(draft.study).get(f"/studies/{draft.study.slug}/people/prolific/")
+    assert f'<a href="{address}">' in page.content.decode()
 
 
 def test_a_stranger_does_not_enter_as_a_test_participant(draft, prolific):
