@@ -1,4 +1,4 @@
-"""Annotators and their answers as rows, as CSV lines, and for whole sets.
+"""Annotators and their answers as rows, and the answers of whole sets.
 
 If a set is shown on one screen, only one of its items has seats and a stored answer. Everything
 that counts answers reads them here, where each pair gets the choice that the ranking implies.
@@ -9,20 +9,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 
-from annotation.content.texts import setting_of
-from annotation.files.answers_out import INPUTS, TO_THE_MINUTE, annotation_rows
+from annotation.files.answers_out import annotation_rows
 from annotation.files.answers_out import annotator_rows as rows_of_annotators
 from annotation.models import Annotation, Annotator, AnnotatorEvent, DemographicQuestion
 from annotation.services.faulty_items import PUT_BACK, TAKEN_OUT
-from studies.exporters.tables import doubled, protected_lines, quote_of, quoted_cell, text_cell
 from studies.models import Item, Persona, RemovedPerson, Study, StudyLog
-from studies.prompts import BANDS
 
 # Items whose answers are exported; those of items that were taken out are marked as excluded.
 _EXPORTED = (Item.Split.MAIN, Item.Split.LEFT_OUT)
@@ -237,124 +233,3 @@ class SetPairs:
                     "r1" if position[pair.r1] < position[pair.r2] else "r2",
                     pair.item == item,
                 )
-
-
-_BATCH = 2_000
-
-
-def answer_lines(
-    study: Study, *, columns: Sequence[str], rater: tuple[str, Mapping[str, bytes]]
-) -> Iterator[list[str]]:
-    """Every answer to items that count or were taken out, by key, but no withdrawn answers.
-
-    A column without a name is empty. `rater` is the SQL expression for a pseudonym's exported name,
-    with its parameters.
-    """
-    expression, parameters = rater
-    cells = ", ',', ".join(_CELLS.get(name, "NULL") for name in columns)
-    values: dict[str, int | str | bytes] = {"study": study.pk, "slug": study.slug}
-    values |= {"setting": setting_of(study), **parameters}
-    with connection.chunked_cursor() as cursor:
-        cursor.execute(_STATEMENT.format(rater=expression, line=cells), values)
-        while rows := cursor.fetchmany(_BATCH):
-            yield [line for (line,) in rows]
-
-
-def _cases(cases: Mapping[str, str]) -> str:
-    return " ".join(f"WHEN {condition} THEN '{value}'" for condition, value in cases.items())
-
-
-_BAND_CASES = _cases(
-    {f"a.certainty <= {band.high}": band.slug for band in sorted(BANDS, key=lambda band: band.high)}
-)
-_INPUT_CASES = _cases({f"'{control}'": name for control, name in INPUTS.items()})
-
-
-def _named(part: str, between: str) -> str:
-    """The responses of a set by key; null if a pair was shown."""
-    numbers = (
-        f"jsonb_array_elements_text(a.ranking -> '{part}') WITH ORDINALITY AS o (number, place)"
-    )
-    return f"(SELECT string_agg('r' || number, '{between}' ORDER BY place) FROM {numbers})"  # noqa: S608
-
-
-_CHANGED = """
-    a.revision > 1 AND EXISTS (
-        SELECT FROM annotation_annotationrevision r
-        WHERE r.annotation_id = a.id AND r.choice <> a.choice
-    )
-"""
-_CELLS = {
-    "answer_id": "i.quote, p.name, ':', i.doubled, i.quote",
-    "study": text_cell("%(slug)s::text"),
-    "item_id": "i.cell",
-    "rater_kind": "'human'",
-    "rater_id": "p.name",
-    "slot": "row_number() OVER (PARTITION BY i.key ORDER BY p.pseudonym)",
-    "shown_first": "s.shown_first",
-    "choice": "a.choice",
-    "choice_side": """CASE WHEN a.choice = 'tie' THEN 'C' WHEN s.shown_first = '' THEN NULL
-        WHEN a.choice = s.shown_first THEN 'A' ELSE 'B' END""",
-    "certainty": "a.certainty",
-    "certainty_band": f"CASE {_BAND_CASES} END",
-    "certainty_input": f"CASE a.certainty_control {_INPUT_CASES} END",
-    "setting": "%(setting)s::text",
-    "persona_features_shown": "i.features",
-    "parse_status": "'ok'",
-    "started_at": TO_THE_MINUTE % {"expressions": "a.shown_at"},
-    "answered_at": TO_THE_MINUTE % {"expressions": "a.answered_at"},
-    "active_ms": "a.active_ms",
-    "changed_choice": f"({_CHANGED})::text",
-    "checks_passed": "(NOT p.failed_attention)::text",
-    "excluded": "(p.excluded OR i.split = 'left_out')::text",
-    "exclude_reason": "CASE WHEN p.excluded THEN p.reason ELSE i.reason END",
-    "standing": "a.standing",
-    "elapsed_ms": "a.elapsed_ms",
-    "revision": "a.revision",
-    "media_missing": "a.media_missing::text",
-    "translated": "NULLIF(a.translated, '')",
-    "wording_sha256": text_cell("a.wording_sha256"),
-    "initial_choice": "b.choice",
-    "initial_certainty": "b.certainty",
-    "initial_media_missing": "b.media_missing::text",
-    "ranking": _named("ranking", ">"),
-    "options_shown": _named("shown", " "),
-}
-# Parts that many lines share are computed once. Spreadsheet escaping applies only to free texts;
-# everything else is a fixed word or a number.
-_STATEMENT = f"""
-    WITH people AS MATERIALIZED (
-        SELECT id, pseudonym, {{rater}} AS name, failed_attention,
-            excluded_at IS NOT NULL AS excluded, {text_cell("exclusion_reason")} AS reason
-        FROM annotation_annotator
-        WHERE study_id = %(study)s
-    ),
-    personas AS MATERIALIZED (
-        SELECT id, {quoted_cell("features")} AS features
-        FROM (
-            SELECT id, (
-                SELECT coalesce(jsonb_agg(feature -> 'key' ORDER BY place)::text, '[]')
-                FROM jsonb_array_elements(features) WITH ORDINALITY AS f (feature, place)
-            ) AS features
-            FROM studies_persona
-            WHERE study_id = %(study)s
-            OFFSET 0
-        ) AS keys
-    ),
-    items AS MATERIALIZED (
-        SELECT i.id, key, {text_cell("key")} AS cell, {quote_of("key")} AS quote,
-            {doubled(protected_lines("key"))} AS doubled, personas.features, split,
-            {text_cell("left_out_reason")} AS reason
-        FROM studies_item i
-        JOIN personas ON personas.id = persona_id
-        WHERE study_id = %(study)s AND split IN ('main', 'left_out')
-    )
-    SELECT concat({{line}}, E'\\n')
-    FROM annotation_annotation a
-    JOIN annotation_assignment s ON s.id = a.assignment_id
-    JOIN people p ON p.id = s.annotator_id
-    JOIN items i ON i.id = s.item_id
-    LEFT JOIN annotation_initialanswer b ON b.assignment_id = s.id
-    WHERE a.standing <> 'withdrawn'
-    ORDER BY i.key, p.pseudonym
-"""  # noqa: S608 - expressions of this module and of studies/exporters

@@ -7,7 +7,7 @@ Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, -1 is missing
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -126,20 +126,9 @@ class ItemData:
 class Answers:
     """Annotators' counted answers, one row each, sorted by item and rater.
 
-    Attributes
-    ----------
-    item, rater : ndarray of int, shape (n,)
-        Positions in the study's items and raters.
-    choice : ndarray of int8, shape (n,)
-        0, 1 or 2 for response 1, response 2 or a tie.
-    certainty : ndarray of float, shape (n,)
-        1 to 100; NaN where none was given.
-    shown_first : ndarray of int8, shape (n,)
-        The response on side A; -1 if unknown.
-    seconds : ndarray of float, shape (n,)
-        Active time; NaN if unknown.
-    position : ndarray of int, shape (n,)
-        Position of the item in the rater's own order.
+    `item` and `rater` are positions in the study, `shown_first` is the response on side A,
+    `seconds` the active time, and `position` the item's in the rater's own order. NaN and -1 are
+    unknown.
     """
 
     item: Index
@@ -342,6 +331,13 @@ class Dataset:
     def truth(self) -> Codes:
         """The persona's own answer to each item, shape (items,); -1 if unknown."""
         return np.array([CODE[item.truth] for item in self.items], dtype=np.int8)
+
+    @property
+    def features(self) -> Iterator[tuple[str, list[str]]]:
+        """Each feature of the personas, with its value for every item; empty if unknown."""
+        for label in dict.fromkeys(label for pairs in self.personas.values() for label, _ in pairs):
+            value_of = {key: dict(pairs).get(label, "") for key, pairs in self.personas.items()}
+            yield label, [value_of[item.persona] for item in self.items]
 
     def scored_truth(self, *, offers_tie: bool) -> Codes:
         """The truth used for scoring: a true tie counts only if a tie was offered."""

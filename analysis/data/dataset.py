@@ -70,20 +70,15 @@ _CHUNK = 5_000  # rows in a query by their ids
 
 @dataclass(frozen=True, eq=False)
 class Draw(DesignData):
-    """A sample of the items for annotators.
+    """A sample of the items for annotators, with the probability that each item was drawn.
 
-    Attributes
-    ----------
-    probability : ndarray of float, shape (items,), or None
-        Probability that each item was drawn, NaN for items added after the draw; None if all were
-        drawn equally, topic by topic.
+    NaN for items added after the draw; None if all were drawn equally, topic by topic.
     """
 
     probability: Floats | None
 
     @property
     def digest(self) -> str:
-        """A digest of the contents."""
         probability = np.empty(0) if self.probability is None else self.probability
         return hashlib.sha256(probability.astype("<f8").tobytes()).hexdigest()
 

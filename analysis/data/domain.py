@@ -23,17 +23,9 @@ _NAMES = {"question": "length of the question", "responses": "length of the resp
 class Shift:
     """Shift of a feature between certified items and others.
 
-    Attributes
-    ----------
-    feature : str
-        Its name.
-    distance : float
-        Largest difference of the two distribution functions, or half the sum of the differences
-        of the shares, in [0, 1].
-    p : float
-        P value of the test that both distributions are the same.
-    has_moved : bool
-        Whether the test rejects at its share of the level and the distance is not small.
+    `distance` is the largest difference of the two distribution functions, or half the sum of the
+    differences of the shares. `has_moved` if it is not small and the test rejects at its share of
+    the level.
     """
 
     feature: str

@@ -119,14 +119,9 @@ Makers = Sequence[tuple[Maker, Maker]]
 
 @dataclass(frozen=True, eq=False)
 class OwnSides:
-    """Which response of each item is the judge's own.
+    """Which response of each item is the judge's own (0 or 1; -1 if none or both are).
 
-    Attributes
-    ----------
-    side : ndarray of int8, shape (items,)
-        0 or 1; -1 if none or both are.
-    sources : tuple of str
-        The matching makers, families or providers, sorted.
+    `sources` are the makers, families or providers that match, sorted.
     """
 
     side: Codes
@@ -151,24 +146,10 @@ class OwnSides:
 class ProbedRun:
     """A run with a probe, or the baseline of probes with a mitigation.
 
-    Attributes
-    ----------
-    run : Run
-    name : str
-        As stored with the run.
-    probe, description : str
-        The name without mitigations, and what the probe does; empty for a baseline.
-    mitigations : tuple of str
-    rule : str
-        The response that the probe favours; empty if it changes the profile.
-    target : ndarray of int8, shape (judgments,)
-        The favoured response of each judgment, 0 or 1; -1 if there is none.
-    asked_as : tuple
-        Equal for runs that differ only in probe, mitigations, orders and samples.
-    own : OwnSides or None
-        The judge's own responses, in a run that asks about them.
-    is_control : bool
-        Whether the judge should follow the change, so that following it is no bias.
+    `name` is stored with the run; `probe` is that without mitigations, empty for a baseline. `rule`
+    says which response the probe favours, empty if it changes the profile, and `target` which one
+    that is for each judgment, -1 if there is none. `asked_as` is equal for runs that differ only in
+    probe, mitigations, orders and samples. A judge should follow a control, so that is no bias.
     """
 
     run: RunData
@@ -182,11 +163,6 @@ class ProbedRun:
     asked_as: tuple[Any, ...]
     own: OwnSides | None = None
     is_control: bool = False
-
-    @property
-    def unmitigated(self) -> str:
-        """The name of the same probe without mitigations."""
-        return self.probe
 
     @property
     def is_by_side(self) -> bool:

@@ -39,9 +39,7 @@ from studies.models import Study
 
 
 def _without_own_port(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of a run, without the port of a local server.
-
-    Such a port is arbitrary and does not describe the judge.
+    """The parameters of a run, without the arbitrary port of a server on this machine.
 
     >>> _without_own_port({"base_url": "http://127.0.0.1:8001/v1"})
     {'base_url': 'http://127.0.0.1/v1'}

@@ -18,20 +18,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """One side's answer to every item of the study.
+    """One side's answer to every item of the study, -1 without a verdict.
 
-    Attributes
-    ----------
-    answer : ndarray of int, shape (items,)
-        0, 1 or 2; -1 without a verdict.
-    certainty : ndarray of float, shape (items,)
-        Mean certainty of the votes for the answer; NaN without one.
-    correct : ndarray of int, shape (items,)
-        1 right, 0 wrong, -1 without an answer or a truth.
-    majority : MajorityVote
-        The vote that gives the answer.
-    excluded : dict[str, int]
-        Items that do not count, each under one reason.
+    `certainty` is the mean of the votes for the answer, NaN without one; `correct` is 1 right, 0
+    wrong, -1 without an answer or a truth. `excluded` counts other items, each under one reason.
     """
 
     answer: Ints
@@ -211,15 +201,10 @@ def _verdicts(majority: MajorityVote, truth: npt.ArrayLike, excluded: dict[str, 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """A run's distribution over the options of every item.
+    """A run's `shares` of the options for every item, shape (items, 3); NaN if there are none.
 
-    Attributes
-    ----------
-    shares : ndarray of float, shape (items, 3)
-        For response 1, response 2 and a tie; NaN if there are none.
-    noise : ndarray of float, shape (items,)
-        Half the sum of their variances as shares of a few readings; 0 if they are exact, NaN if an
-        order was read once.
+    `noise` is half the sum of their variances as shares of a few readings: 0 if they are exact, NaN
+    if an order was read once.
     """
 
     shares: Floats

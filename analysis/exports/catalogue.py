@@ -11,7 +11,6 @@ from analysis.exports import columns
 from analysis.exports.columns import Column
 from analysis.exports.rows import (
     anchor_table,
-    annotation_lines,
     annotation_table,
     annotator_table,
     judgment_table,
@@ -246,10 +245,7 @@ def _table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
         case "annotations":
             disclosed = {"free_text": disclosure.free_text, "times": disclosure.times}
             return ExportTableFile(
-                what,
-                columns.ANNOTATIONS,
-                lambda: annotation_table(study, **disclosed),
-                csv_lines=lambda: annotation_lines(study, **disclosed),
+                what, columns.ANNOTATIONS, lambda: annotation_table(study, **disclosed)
             )
         case "judgments":
             return ExportTableFile(what, columns.JUDGMENTS, lambda: judgment_table(study))

@@ -11,11 +11,8 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from django.db import connection
-
 from analysis.data.answer_rows import (
     annotator_rows,
-    answer_lines,
     answer_page,
     answer_rows,
     demographics,
@@ -36,22 +33,6 @@ def exported_id(export_key: str, pseudonym: str) -> str:
     """An annotator's name in exports, which cannot be traced back without the key."""
     digest = hmac.new(export_key.encode(), pseudonym.encode(), hashlib.sha256).hexdigest()
     return f"R-{digest[:16]}"
-
-
-def exported_id_sql(export_key: str, pseudonym: str) -> tuple[str, dict[str, bytes]]:
-    """The PostgreSQL expression for an `exported_id`, and its parameters.
-
-    PostgreSQL has no HMAC, so this nests two hashes (RFC 2104).
-    """
-    key = export_key.encode()
-    block = (hashlib.sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
-    pads = {name: bytes(byte ^ pad for byte in block) for name, pad in _PADS.items()}
-    inner = f"sha256(%(inner_key)s || convert_to({pseudonym}, 'UTF8'))"
-    return f"'R-' || left(encode(sha256(%(outer_key)s || {inner}), 'hex'), 16)", pads
-
-
-_BLOCK = 64
-_PADS = {"inner_key": 0x36, "outer_key": 0x5C}
 
 
 def renew_export_key(*, study_id: int) -> None:
@@ -162,21 +143,6 @@ def _exported(
             row["exclude_reason"] = None
         del row["split"]
         yield empty | row | hidden
-
-
-def annotation_lines(
-    study: Study, *, free_text: bool = False, times: bool = True
-) -> Iterator[list[str]] | None:
-    """The CSV lines of `annotation_table`, in batches; None if the database cannot make them."""
-    if connection.vendor != "postgresql":
-        return None
-    kept = names(ANNOTATIONS)
-    hidden = {*(() if free_text else ["exclude_reason"]), *(() if times else _TIMES)}
-    return answer_lines(
-        study,
-        columns=[name if name not in hidden else "" for name in kept],
-        rater=exported_id_sql(study.export_key, "pseudonym"),
-    )
 
 
 def annotator_table(

@@ -30,8 +30,7 @@ class ExportTableFile:
 
     Rows have the `columns` of a CSV or Parquet file in order; otherwise `cells` flattens them to
     some of the columns. `names_people` marks a table with platform ids, which only the file's owner
-    can read. `csv_lines` gives CSV lines in batches if the database can make them, in a tenth of
-    the time. `study` is the study that the rows are of, which a format may name or ask.
+    can read. `study` is the study that the rows are of, which a format may name or ask.
     """
 
     name: str
@@ -39,7 +38,6 @@ class ExportTableFile:
     rows: Callable[[], Iterator[ExportRow]]
     cells: Callable[[ExportRow], ExportRow] | None = None
     names_people: bool = False
-    csv_lines: Callable[[], Iterator[list[str]] | None] = lambda: None
     study: Study | None = None
 
 
@@ -125,13 +123,8 @@ def write_table(
     """
     with ExitStack() as stack:
         parts = {path: stack.enter_context(_part(path)) for path in paths.values()}
-        lines = table.csv_lines() if set(paths) == {"csv"} else None
-        if lines is None:
-            batches = _put_rows(table, {format: parts[path] for format, path in paths.items()})
-        else:
-            batches = _put_lines(table, parts[paths["csv"]], lines)
         count = 0
-        for written in batches:
+        for written in _put_rows(table, {format: parts[path] for format, path in paths.items()}):
             count += written
             if on_rows is not None:
                 on_rows(written)
@@ -153,14 +146,6 @@ def _put_rows(table: ExportTableFile, paths: Mapping[str, Path]) -> Iterator[int
             columns = TableBatch(table, batch)
             for put in puts:
                 put(columns)
-            yield len(batch)
-
-
-def _put_lines(table: ExportTableFile, path: Path, lines: Iterator[list[str]]) -> Iterator[int]:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        CsvWriter(file).row(column.name for column in table.columns)
-        for batch in lines:
-            file.write("".join(batch))
             yield len(batch)
 
 

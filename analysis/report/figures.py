@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.report.quantities import Quantity, Text
+from analysis.report.quantities import Quantity, Text, clause
 from analysis.report.report_json import ReportJson
 from analysis.report.tables import compact
 from analysis.report.words import run_names
@@ -382,6 +382,41 @@ def row_label(row: int, name: str, text: str) -> dict[str, Any]:
         "bgcolor": "rgba(255,255,255,.8)",
         "borderpad": 1,
     }
+
+
+def rows_of_shares(
+    alt: str,
+    rows: Sequence[tuple[str, Quantity, str, str]],
+    *,
+    row_height: int,
+    hover: str = "",
+    more: Sequence[Any] = (),
+    **layout: Any,
+) -> FigurePanel:
+    """A share with its interval in each row: its name, the share, colour and symbol of its mark."""
+    names, shares = [name for name, *_ in rows], [share for _, share, *_ in rows]
+    words = [str(clause("{x} of {x.size}", x=share)) for share in shares]
+    marks = [
+        scatter_trace(
+            x=[share.value],
+            y=[row],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 11},
+            error_x=whiskers([share]),
+            hovertemplate=f"{plain(name)}<br>{hover}{words[row]}<extra></extra>",
+        )
+        for row, (name, share, colour, symbol) in enumerate(rows)
+    ]
+    return panel(
+        "",
+        alt + "; ".join(map(" ".join, zip(names, words, strict=True))),
+        [*marks, *more],
+        height=70 + row_height * len(rows),
+        yaxis=row_axis(len(rows)),
+        annotations=list(map(row_label, range(len(rows)), names, words)),
+        margin=ROW_MARGIN,
+        **layout,
+    )
 
 
 def plots_json(figures: Iterable[Figure]) -> str:

@@ -25,8 +25,6 @@ from studies.prompts import band_of
 
 _CHUNK = 2_000
 _PEOPLE_CHUNK = 500
-# In PostgreSQL's format language.
-TO_THE_MINUTE = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')"""
 # The control used to enter the certainty, by its name in the interchange format.
 INPUTS = {"slider": "slider", "number": "number", "levels": "band"}
 
@@ -129,7 +127,8 @@ class _ToTheMinute(Func):
     output_field = CharField()
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        return self.as_sql(compiler, connection, template=TO_THE_MINUTE)
+        template = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')"""
+        return self.as_sql(compiler, connection, template=template)
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
         template = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 5) || 'Z'"

@@ -3,8 +3,7 @@
 A spreadsheet computes a cell that begins like a formula, and some programs read any line break as
 the end of a row, so typed text could start a row. A cell that begins like a formula therefore gets
 a quote in front, also each such line inside it, and a cell with any line break is quoted.
-PostgreSQL gives the same cells in a tenth of the time; a test compares both. XlsxWriter is imported
-when a workbook is opened, which only workers and commands do.
+XlsxWriter is imported when a workbook is opened, which only workers and commands do.
 """
 
 import csv
@@ -24,8 +23,7 @@ from studies.errors import StudyError
 # Characters that some program reads as the end of a line: a cell with one of them is quoted.
 BREAKS = "\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _RARE_BREAK = re.compile("[" + BREAKS.replace("\n", "") + "]")
-# Invisible characters, which a spreadsheet may drop before it looks at a cell. As characters, not
-# as escapes, because PostgreSQL reads these classes too.
+# Invisible characters, which a spreadsheet may drop before it looks at a cell.
 UNSEEN = (
     "\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 )
@@ -129,44 +127,6 @@ class CsvWriter:
 
     def write(self, line: str) -> None:
         self._file.write(f"{line[: -len(BREAKS)]}{self._line_end}")
-
-
-def _pattern(regex: str) -> str:
-    # Texts of PostgreSQL cannot have the character 0, and neither can its patterns.
-    return "'" + regex.replace("\x00", "\x01").replace("'", "''") + "'"
-
-
-_PLAIN = _pattern("^[A-Za-z0-9][A-Za-z0-9_.:/ -]*$")
-_COMPUTED = _pattern(f"^'*([\t\r\n]|[{UNSEEN}]*[{SIGNS}])")
-_BEFORE_LINE = _pattern(f"([{BREAKS}])(?={_LINE})")
-_TO_QUOTE = _pattern(f'[",{BREAKS}]')
-
-
-def text_cell(text: str) -> str:
-    """The cell of a text, protected from being computed as a formula."""
-    lines = protected_lines(text)
-    protected = f"CASE WHEN {text} ~ {_COMPUTED} THEN '''' || {lines} ELSE {lines} END"
-    return f"CASE WHEN {text} ~ {_PLAIN} THEN {text} ELSE {quoted_cell(f'({protected})')} END"
-
-
-def protected_lines(text: str) -> str:
-    """A text without a line that begins like a formula, but for its first."""
-    return f"regexp_replace({text}, {_BEFORE_LINE}, '\\1''', 'g')"
-
-
-def quoted_cell(text: str) -> str:
-    """The cell of a text that cannot be a formula."""
-    return f"concat({quote_of(text)}, {doubled(text)}, {quote_of(text)})"
-
-
-def quote_of(text: str) -> str:
-    """The quote around the cell of a text; empty if it needs none."""
-    return f"CASE WHEN {text} ~ {_TO_QUOTE} THEN '\"' ELSE '' END"
-
-
-def doubled(text: str) -> str:
-    """A text as it is inside quotes: its own quotes are doubled."""
-    return f"""replace({text}, '"', '""')"""
 
 
 # What a sheet can hold, as the format defines it.

@@ -16,17 +16,12 @@ from analysis.data.verdicts import (
 from analysis.report.figures import (
     PEOPLE,
     REFERENCE,
-    ROW_MARGIN,
     Figure,
-    panel,
-    plain,
-    row_axis,
-    row_label,
+    rows_of_shares,
     scatter_trace,
     share_axis,
     styled_runs,
     vertical,
-    whiskers,
 )
 from analysis.report.quantities import (
     Name,
@@ -298,27 +293,12 @@ def position_figure(report: ReportJson) -> Figure | None:
     rows = sides_chosen(report)
     if not rows:
         return None
-    names = [str(capitalised(clause("{who}", who=side.who))) for side, *_ in rows]
-    shares = [str(clause("{x} of {x.size}", x=side.chosen)) for side, *_ in rows]
-    traces = [
-        scatter_trace(
-            x=[side.chosen.value],
-            y=[row],
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 11},
-            error_x=whiskers([side.chosen]),
-            hovertemplate=f"{plain(names[row])}<br>side A in {shares[row]}<extra></extra>",
-        )
-        for row, (side, colour, symbol) in enumerate(rows)
-    ]
-    traces.append(
-        scatter_trace(
-            x=[side.right and side.right.value for side, *_ in rows],
-            y=list(range(len(rows))),
-            mode="markers",
-            marker={"symbol": "line-ns-open", "size": 16, "color": REFERENCE, "line": {"width": 2}},
-            hovertemplate="side A is right in %{x:.1%}<extra></extra>",
-        )
+    right = scatter_trace(
+        x=[side.right and side.right.value for side, *_ in rows],
+        y=list(range(len(rows))),
+        mode="markers",
+        marker={"symbol": "line-ns-open", "size": 16, "color": REFERENCE, "line": {"width": 2}},
+        hovertemplate="side A is right in %{x:.1%}<extra></extra>",
     )
     leaning = [
         clause(
@@ -340,16 +320,17 @@ def position_figure(report: ReportJson) -> Figure | None:
         ),
         "position",
         [
-            panel(
-                "",
-                "Share of side A: " + "; ".join(map(" ".join, zip(names, shares, strict=True))),
-                traces,
-                height=70 + 44 * len(rows),
+            rows_of_shares(
+                "Share of side A: ",
+                [
+                    (str(capitalised(clause("{who}", who=side.who))), side.chosen, colour, symbol)
+                    for side, colour, symbol in rows
+                ],
+                row_height=44,
+                hover="side A in ",
+                more=[right],
                 xaxis=share_axis("answers for side A", range=[0, 1]),
-                yaxis=row_axis(len(rows)),
                 shapes=[vertical(0.5, "#9aa7b2")],
-                annotations=list(map(row_label, range(len(rows)), names, shares)),
-                margin=ROW_MARGIN,
             )
         ],
     )

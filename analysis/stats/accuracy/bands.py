@@ -48,14 +48,7 @@ class AccuracyCells:
 class AccuracyBands:
     """Answers of one side, prepared for any number of thresholds.
 
-    Attributes
-    ----------
-    cell : callable
-        Accuracy of the answers in a mask.
-    certainty : ndarray of float, shape (n,)
-        Certainty of each answer that counts; NaN is missing.
-    excluded : mapping of str to int
-        As in `AccuracyCells`.
+    `cell` is the accuracy of the answers in a mask, `certainty` that of each answer that counts.
     """
 
     cell: Callable[[BoolArray], Proportion]

@@ -16,7 +16,6 @@ from ..core.results import (
     IntArray,
     Proportion,
     Reason,
-    distinct_values,
     mid_ranks,
     relabel,
 )
@@ -242,7 +241,7 @@ def _auroc(own: _ByAnnotator, certainty: FloatArray, right: BoolArray) -> list[E
         n_right = is_right.sum(axis=1)
         n_wrong = rows.shape[1] - n_right
         # All are ranked as one row, in which each annotator follows the one before.
-        values, code = distinct_values(certainty[rows].ravel())
+        values, code = np.unique(certainty[rows].ravel(), return_inverse=True)
         before = np.arange(rows.shape[0])[:, np.newaxis]
         apart = code.reshape(rows.shape) + before * values.size
         ranks = mid_ranks(apart.ravel().astype(np.float64)).reshape(rows.shape)

@@ -276,17 +276,11 @@ def cohen_kappa(
     >>> round(kappa.value, 3), round(kappa.interval.low, 3), round(kappa.interval.high, 3)
     (0.4, 0.151, 0.649)
     """
-    a, b = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"`one` and `other` differ in shape: {a.shape}, {b.shape}.")
-    if max(a.max(initial=-1), b.max(initial=-1)) >= n_options:
-        raise ValueError(f"An answer lies outside the {n_options} options.")
-    both = (a >= 0) & (b >= 0)
-    n = int(both.sum())
+    table = cross_table(one, other, n_options)
+    n = int(table.sum())
     if n < 2:
         return Estimate(None, "too_few_items")
-    table = np.bincount(a[both] * n_options + b[both], minlength=n_options**2)
-    p = table.reshape(n_options, n_options) / n
+    p = table / n
     rows, columns = p.sum(axis=1), p.sum(axis=0)
     observed, chance = float(np.trace(p)), float(rows @ columns)
     if chance > 1 - 1e-12:
@@ -309,6 +303,18 @@ def cohen_kappa(
     )
 
 
+def cross_table(one: npt.ArrayLike, other: npt.ArrayLike, n_options: int) -> IntArray:
+    """Items by the options of two sources, without those that miss one."""
+    a, b = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(f"`one` and `other` differ in shape: {a.shape}, {b.shape}.")
+    if max(a.max(initial=-1), b.max(initial=-1)) >= n_options:
+        raise ValueError(f"An answer lies outside the {n_options} options.")
+    both = (a >= 0) & (b >= 0)
+    cells = np.bincount(a[both] * n_options + b[both], minlength=n_options**2)
+    return cells.reshape(n_options, n_options)
+
+
 def _percent_agreement(weights: FloatArray, rows: FloatArray) -> FloatArray:
     return _observed(weights, rows, np.eye(rows.shape[1]))
 
@@ -316,12 +322,12 @@ def _percent_agreement(weights: FloatArray, rows: FloatArray) -> FloatArray:
 def _observed(weights: FloatArray, rows: FloatArray, matrix: FloatArray) -> FloatArray:
     """Mean weighted agreement of pairs over items with two votes; NaN where there are none."""
     paired = rows.sum(axis=1) >= 2
-    share = _agreement_within(rows[paired], matrix)
+    share = agreement_within(rows[paired], matrix)
     return ratio(weights[:, paired] @ share, weights[:, paired].sum(axis=1))
 
 
-def _agreement_within(paired: FloatArray, matrix: FloatArray) -> FloatArray:
-    """Mean weighted agreement of the pairs of each row; every row has two votes or more."""
+def agreement_within(paired: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Mean weighted agreement of the pairs of each count row; all have two votes or more."""
     m = paired.sum(axis=1)
     return np.asarray((paired * (paired @ matrix - 1)).sum(axis=1) / (m * (m - 1)))
 
@@ -357,7 +363,7 @@ def _chance_corrected(
     if limits is None or estimate.interval_reason != "no_variation":
         return estimate
     paired = pairable(rows)
-    shares = _agreement_within(paired, agreement)
+    shares = agreement_within(paired, agreement)
     if np.ptp(shares) > 1e-12:
         return estimate
     # The coefficient rises with p_a and falls with p_e.

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.results import Estimate, FloatArray, Reason
+from .coefficients import cross_table
 
 
 def weighted_kappa(one: npt.ArrayLike, other: npt.ArrayLike, agreement: npt.ArrayLike) -> Estimate:
@@ -40,19 +41,12 @@ def weighted_kappa(one: npt.ArrayLike, other: npt.ArrayLike, agreement: npt.Arra
     >>> round(weighted_kappa([0, 1, 2, 2], [0, 1, 1, 2], weights).value, 3)
     0.8
     """
-    a, b = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"`one` and `other` differ in shape: {a.shape}, {b.shape}.")
     weights = np.asarray(agreement, dtype=np.float64)
-    n_options = len(weights)
-    if max(a.max(initial=-1), b.max(initial=-1)) >= n_options:
-        raise ValueError(f"An answer lies outside the {n_options} options.")
-    both = (a >= 0) & (b >= 0)
-    n = int(both.sum())
+    table = cross_table(one, other, len(weights))
+    n = int(table.sum())
     if n < 2:
         return Estimate(None, "too_few_items")
-    cells = np.bincount(a[both] * n_options + b[both], minlength=n_options**2)
-    p = cells.reshape(n_options, n_options) / n
+    p = table / n
     observed = float((weights * p).sum())
     chance = float(p.sum(axis=1) @ weights @ p.sum(axis=0))
     if chance > 1 - 1e-12:
@@ -178,13 +172,10 @@ def class_agreement(
     >>> first.recall, first.precision, round(first.f1, 2)
     (0.5, 1.0, 0.67)
     """
-    a, b = np.asarray(reference, dtype=np.int64), np.asarray(judge, dtype=np.int64)
-    both = (a >= 0) & (b >= 0)
-    n = int(both.sum())
+    table: FloatArray = cross_table(reference, judge, n_options).astype(np.float64)
+    n = int(table.sum())
     if not n:
         return []
-    cells = np.bincount(a[both] * n_options + b[both], minlength=n_options**2)
-    table: FloatArray = cells.reshape(n_options, n_options).astype(np.float64)
     classes = []
     for hit, wanted, chosen in zip(
         np.diag(table).tolist(), table.sum(axis=1).tolist(), table.sum(axis=0).tolist(), strict=True

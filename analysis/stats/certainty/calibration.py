@@ -10,8 +10,6 @@ from ..core.results import (
     FloatArray,
     IntArray,
     Reason,
-    distinct_values,
-    in_order,
     known_rows,
     mid_ranks,
 )
@@ -188,7 +186,7 @@ def calibration_error(
     if values.size == 0:
         return Calibration(None, None, (), 0, n_missing, reason="empty_group")
 
-    order = in_order(values)
+    order = np.argsort(values, kind="stable")
     values, right = values[order], right[order]
     confidence = to_confidence(values, scale)
     bins = []
@@ -253,7 +251,7 @@ def brier_score(
     if values.size == 0:
         return Brier(None, None, None, None, 0, n_missing, reason="empty_group")
     confidence = to_confidence(values, scale)
-    distinct, group = distinct_values(values)
+    distinct, group = np.unique(values, return_inverse=True)
     forecasts = to_confidence(distinct, scale)
     weight = np.bincount(group) / values.size
     accuracy = np.bincount(group, weights=right) / np.bincount(group)
@@ -377,7 +375,7 @@ def _bin_rows(ascending: FloatArray, binning: Binning, n_bins: int) -> list[IntA
 
 def _average_precision(score: FloatArray, positive: IntArray) -> float:
     """Average precision with tied scores entering together."""
-    order = in_order(-score)
+    order = np.argsort(-score, kind="stable")
     score, positive = score[order], positive[order]
     ends = np.append(np.flatnonzero(np.diff(score)), score.size - 1)
     hits = np.cumsum(positive)[ends]

@@ -11,7 +11,6 @@ from ..core.results import (
     EstimateAndTest,
     FloatArray,
     check_level,
-    distinct_values,
     mid_ranks,
     t_quantile,
 )
@@ -102,7 +101,7 @@ def _influence(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
 
 def _above(side: FloatArray, weights: FloatArray) -> FloatArray:
     """Mean of the weights of all items with a higher value, with half of those of equal ones."""
-    values, place = distinct_values(side)
+    values, place = np.unique(side, return_inverse=True)
     sums = np.bincount(place, weights=weights, minlength=values.size)
     higher = sums.sum() - np.cumsum(sums)
     return np.asarray((higher + sums / 2)[place] / side.size)

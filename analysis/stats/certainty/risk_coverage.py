@@ -11,7 +11,6 @@ from ..core.results import (
     IntArray,
     Proportion,
     Reason,
-    distinct_values,
 )
 from .calibration import usable_answers
 
@@ -217,7 +216,7 @@ def accuracy_at_coverage(
 
 def certainty_groups(values: FloatArray, right: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
     """Distinct certainties, descending, with their answers and their right answers."""
-    distinct, group = distinct_values(-values)
+    distinct, group = np.unique(-values, return_inverse=True)
     at = np.bincount(group).astype(np.int64)
     hits = np.rint(np.bincount(group, weights=right)).astype(np.int64)
     return -distinct, at, hits

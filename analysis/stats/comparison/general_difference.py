@@ -12,7 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..core.results import FloatArray, Interval, Reason, check_level, root_between, t_quantile
+from ..core.results import (
+    FloatArray,
+    Interval,
+    Reason,
+    check_level,
+    clustered_interval,
+    root_between,
+    t_quantile,
+)
 from ..core.shared_variance import ANNOTATOR, FEW_CLUSTERS, Sharing
 from .paired import tango_score
 
@@ -302,22 +310,5 @@ def score_end(b: float, c: float, n: float, target: float) -> float:
 
 
 def interval_of(low: float, high: float, level: float, method: str, sharing: Sharing) -> Interval:
-    return Interval(
-        low,
-        high,
-        level,
-        method,
-        sharing.n_clusters.get("item", sharing.n),
-        sharing.n_clusters.get(ANNOTATOR),
-        note=_note(sharing),
-    )
-
-
-def _note(sharing: Sharing) -> str | None:
-    alone = [f"only one {name}" for name, size in sharing.n_clusters.items() if size == 1]
-    few = [
-        f"fewer than {FEW_CLUSTERS} {name} clusters"
-        for name in sharing.used
-        if sharing.n_clusters[name] < FEW_CLUSTERS
-    ]
-    return "; ".join(alone + few) or None
+    clusters = sharing.n, sharing.n_clusters, sharing.used, FEW_CLUSTERS
+    return clustered_interval(low, high, level, method, *clusters)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..agreement.coefficients import percent_agreement
+from ..agreement.coefficients import agreement_within, percent_agreement
 from ..core.bootstrap import estimate_with_interval, pairable, ratio
 from ..core.results import Estimate, FloatArray, Reason, check_level
 from ..core.votes import Votes
@@ -232,16 +232,10 @@ def _flipped(weights: FloatArray, rows: FloatArray) -> FloatArray:
     return ratio(weights @ split, weights.sum(axis=1))
 
 
-def _pair_agreement(rows: FloatArray) -> FloatArray:
-    """Share of agreeing pairs of each count row."""
-    m = rows.sum(axis=1)
-    return np.asarray((rows * (rows - 1)).sum(axis=1) / (m * (m - 1)))
-
-
 def _agreements(rows: FloatArray, half: int) -> tuple[FloatArray, FloatArray]:
     """Agreement within and across two settings, whose counts are in adjacent columns."""
     one, two = rows[:, :half], rows[:, half:]
-    within = (_pair_agreement(one) + _pair_agreement(two)) / 2
+    within = (agreement_within(one, np.eye(half)) + agreement_within(two, np.eye(half))) / 2
     across = (one * two).sum(axis=1) / (one.sum(axis=1) * two.sum(axis=1))
     return within, np.asarray(across)
 

@@ -6,7 +6,6 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from .bootstrap import row_maxima, row_sums
 from .results import BoolArray, FloatArray, IntArray
 from .votes import Votes
 
@@ -47,7 +46,7 @@ class MajorityVote:
     @property
     def n_votes(self) -> IntArray:
         """Votes per item, shape (n_items,)."""
-        return row_sums(self.counts)
+        return np.asarray(self.counts.sum(axis=1))
 
     @property
     def undecided(self) -> BoolArray:
@@ -70,7 +69,7 @@ class MajorityVote:
         credit = np.where(self.answer == truths, 1.0, 0.0)
         if self.ties == "half":
             hit = np.take_along_axis(self.tied, np.where(known, truths, 0)[:, None], axis=1)[:, 0]
-            n_tied = np.maximum(row_sums(self.tied), 1)
+            n_tied = np.maximum(self.tied.sum(axis=1), 1)
             credit = np.where(self.undecided, hit / n_tied, credit)
             known &= self.n_votes > 0
         else:
@@ -187,10 +186,10 @@ def unanimity(votes: Votes) -> Unanimity:
     0.5
     """
     counts = votes.counts()
-    n_votes = row_sums(counts)
+    n_votes = counts.sum(axis=1)
     several = n_votes >= 2
     return Unanimity(
-        unanimous=int((several & (row_maxima(counts) == n_votes)).sum()),
+        unanimous=int((several & (counts.max(axis=1, initial=0) == n_votes)).sum()),
         n=int(several.sum()),
         single=int((n_votes == 1).sum()),
     )
@@ -242,7 +241,7 @@ def majority_of(
     ties: TiePolicy,
 ) -> MajorityVote:
     """The majority with these answers; `means` are certainties per item and option."""
-    n_votes = row_sums(counts)
+    n_votes = counts.sum(axis=1)
     winner = np.where(answer >= 0, answer, 0)[:, None]
     return MajorityVote(
         votes=votes,
@@ -251,7 +250,7 @@ def majority_of(
         certainty=np.where(answer >= 0, np.take_along_axis(means, winner, axis=1)[:, 0], np.nan),
         tied=tied,
         share=np.divide(
-            row_maxima(counts),
+            counts.max(axis=1, initial=0),
             n_votes,
             out=np.full(n_votes.shape, np.nan),
             where=n_votes > 0,

@@ -2,12 +2,10 @@
 
 A nominal statistic depends only on how many annotators of an item chose each option, so a resample
 of items is a multinomial draw over the few distinct count rows, whose cost does not grow with the
-number of items. Sums add whole columns, because NumPy reduces short rows one by one, which is
-several times slower.
+number of items.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -235,22 +233,6 @@ def pigeonhole_bootstrap(
     )
 
 
-def row_sums(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """``counts.sum(axis=1)`` of whole numbers, shape (n_rows,)."""
-    total = np.zeros(len(counts), dtype=np.result_type(counts, np.int64))
-    for column in counts.T:
-        total += column
-    return total
-
-
-def row_maxima(counts: IntArray) -> IntArray:
-    """``counts.max(axis=1)`` of numbers from 0, shape (n_rows,); 0 without columns."""
-    largest = np.zeros(len(counts), dtype=np.int64)
-    for column in counts.T:
-        np.maximum(largest, column, out=largest)
-    return largest
-
-
 MAX_COUNTED = 2**16  # possible count rows up to which they are counted, not sorted
 CHUNK = 2**22  # weights of resamples held in memory at once
 CACHED = 2**16  # drawn items at a time: what the cache of a processor holds
@@ -272,7 +254,7 @@ def count_rows(counts: npt.ArrayLike) -> FloatArray:
 
 
 def pairable(rows: FloatArray) -> FloatArray:
-    return np.asarray(rows[row_sums(rows) >= 2])
+    return np.asarray(rows[rows.sum(axis=1) >= 2])
 
 
 def distinct_rows(rows: FloatArray | IntArray) -> tuple[FloatArray, IntArray]:

@@ -189,17 +189,7 @@ def shared_annotator_interval(
 
 @dataclass(frozen=True)
 class SharedVariance:
-    """Variance of a mean over items that share annotators.
-
-    Attributes
-    ----------
-    variance : float
-        Of the mean.
-    degrees_of_freedom : float
-        For a t quantile.
-    n_annotators : int
-        People who voted on the items.
-    """
+    """Variance of a mean over items that share annotators, and their number."""
 
     variance: float
     degrees_of_freedom: float

@@ -71,9 +71,9 @@ def holm(
     return _restore(len(p_values), tested[order], stepped)
 
 
-def left_by_holm(adjusted: Sequence[float | None], level: float = 0.05) -> list[int]:
+def left_by_holm(adjusted: Sequence[float | None]) -> list[int]:
     """For each test, how many share the level: itself, and the others that Holm does not reject."""
-    left = [p is not None and p > level for p in adjusted]
+    left = [p is not None and p > 0.05 for p in adjusted]
     return [sum(left) + (not own) for own in left]
 
 

@@ -23,9 +23,9 @@ from .results import (
     Estimate,
     FloatArray,
     IntArray,
-    Interval,
     Proportion,
     check_level,
+    clustered_interval,
     relabel,
     t_quantile,
 )
@@ -240,7 +240,8 @@ def multiway_proportion(
         effective_n(k / n, n, variance.variance, at_most=fewest),
         t_quantile(fewest - 1, (1 + level) / 2),
     )
-    interval = _interval(low, high, level, "multiway cluster-robust wilson", n, variance)
+    shared = n, variance.n_clusters, variance.used, FEW_CLUSTERS
+    interval = clustered_interval(low, high, level, "multiway cluster-robust wilson", *shared)
     share = Proportion(k, n, k / n, interval=interval)
     return MultiwayProportion(share, variance.n_clusters, variance.used)
 
@@ -284,38 +285,14 @@ def multiway_mean(
         return Estimate(mean, interval_reason="no_variation")
     df = degrees_of_freedom(variance)
     half = t_quantile(df, (1 + level) / 2) * variance.variance**0.5
-    method = f"multiway t({df})"
-    n = int(known.sum())
-    return Estimate(mean, interval=_interval(mean - half, mean + half, level, method, n, variance))
+    low, high, method = mean - half, mean + half, f"multiway t({df})"
+    shared = int(known.sum()), variance.n_clusters, variance.used, FEW_CLUSTERS
+    return Estimate(mean, interval=clustered_interval(low, high, level, method, *shared))
 
 
 def degrees_of_freedom(variance: MultiwayVariance) -> int:
     """Smallest number of clusters in use, minus one."""
     return min(variance.n_clusters[name] for name in variance.used) - 1
-
-
-def _interval(
-    low: float, high: float, level: float, method: str, n: int, variance: MultiwayVariance
-) -> Interval:
-    return Interval(
-        low,
-        high,
-        level,
-        method,
-        variance.n_clusters.get("item", n),
-        variance.n_clusters.get("annotator"),
-        note=_note(variance),
-    )
-
-
-def _note(variance: MultiwayVariance) -> str | None:
-    alone = [f"only one {name}" for name, size in variance.n_clusters.items() if size == 1]
-    few = [
-        f"fewer than {FEW_CLUSTERS} {name} clusters"
-        for name in variance.used
-        if variance.n_clusters[name] < FEW_CLUSTERS
-    ]
-    return "; ".join(alone + few) or None
 
 
 def _outermost(

@@ -27,7 +27,6 @@ from analysis.stats.core.results import (
     IntArray,
     Reason,
     check_level,
-    distinct_values,
     mid_ranks,
     t_quantile,
 )
@@ -164,7 +163,7 @@ def _of_aurc(values: FloatArray, right: IntArray) -> FloatArray:
     n = values.size
     if n == 0:
         return np.zeros(0)
-    _, group = distinct_values(-values)
+    _, group = np.unique(-values, return_inverse=True)
     at = np.bincount(group).astype(np.float64)
     errors = np.bincount(group, weights=1 - right) / n
     width, upper = at / n, np.cumsum(at) / n
@@ -266,7 +265,7 @@ def coverage_steps(certainty: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[Co
     values, right, _ = usable_answers(certainty, correct)
     if values.size == 0:
         return ()
-    distinct, group = distinct_values(-values)
+    distinct, group = np.unique(-values, return_inverse=True)
     n = np.cumsum(np.bincount(group))
     errors = np.cumsum(np.bincount(group, weights=1 - right)).round().astype(int)
     wanted = np.arange(1, TENTHS + 1) * values.size

@@ -30,7 +30,6 @@ from analysis.stats.core.results import (
     Proportion,
     Reason,
     check_level,
-    in_order,
     n_distinct,
     t_quantile,
 )
@@ -148,7 +147,7 @@ def matched_accuracy(
 
 def _around_the_cut(values: FloatArray, coverage: float) -> tuple[FloatArray, npt.NDArray[np.intp]]:
     """Weight of each answer at this coverage, and the answers next to the cut."""
-    order = in_order(-values)
+    order = np.argsort(-values, kind="stable")
     wanted = coverage * values.size
     cut = values[order[min(int(wanted), values.size - 1)]]
     above, at = values > cut, values == cut

@@ -12,7 +12,6 @@ from analysis.stats.comparison.general_difference import (
     general_difference,
     interval_of,
 )
-from analysis.stats.core.bootstrap import row_maxima, row_sums
 from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Reason, t_quantile
 from analysis.stats.core.shared_variance import Sharing
 
@@ -102,7 +101,7 @@ def agreement_ceiling(
     votes = _checked(counts)
     pair = _mean(pair_agreement(votes), sharing, level)
     return AgreementCeiling(
-        n_items=int((row_sums(votes) >= 2).sum()),
+        n_items=int((votes.sum(axis=1) >= 2).sum()),
         pair=pair,
         low=_mean(majority_of_others(votes), sharing, level),
         high=_highest(pair, votes.shape[1]),
@@ -147,7 +146,7 @@ def share_of_possible(
     """
     votes = _checked(counts)
     own = np.asarray(agreed, dtype=np.float64)
-    rows = np.flatnonzero((row_sums(votes) >= 2) & ~np.isnan(own))
+    rows = np.flatnonzero((votes.sum(axis=1) >= 2) & ~np.isnan(own))
     votes, own, within = votes[rows], own[rows], sharing.take(rows)
     agreement = _mean(own, within, level)
     if agreement.value is None:
@@ -274,7 +273,7 @@ def agreed_with(answer: npt.ArrayLike, counts: npt.ArrayLike) -> FloatArray:
     [0.6666666666666666, 1.0, nan]
     """
     chosen, votes = np.asarray(answer, dtype=np.int64), np.asarray(counts, dtype=np.int64)
-    n = row_sums(votes)
+    n = votes.sum(axis=1)
     has_answer = (chosen >= 0) & (n > 0)
     same = votes[np.arange(n.size), np.where(has_answer, chosen, 0)]
     return np.where(has_answer, same / np.maximum(n, 1), np.nan)
@@ -282,20 +281,20 @@ def agreed_with(answer: npt.ArrayLike, counts: npt.ArrayLike) -> FloatArray:
 
 def pair_agreement(counts: IntArray) -> FloatArray:
     """Share of an item's pairs of people who agree, shape (n_items,); NaN below two."""
-    n = row_sums(counts)
+    n = counts.sum(axis=1)
     pairs = np.maximum(n * (n - 1), 1)
-    return np.where(n >= 2, row_sums(counts * (counts - 1)) / pairs, np.nan)
+    return np.where(n >= 2, (counts * (counts - 1)).sum(axis=1) / pairs, np.nan)
 
 
 def majority_of_others(counts: IntArray) -> FloatArray:
     """Share of an item's people with whom the majority of the others agrees; ties are split."""
-    n = row_sums(counts)
+    n = counts.sum(axis=1)
     total = np.zeros(n.size)
     for option in range(counts.shape[1]):
         others = counts.copy()
         others[:, option] -= 1
-        leads = others == row_maxima(others)[:, None]
-        total += counts[:, option] * leads[:, option] / row_sums(leads)
+        leads = others == others.max(axis=1, initial=0)[:, None]
+        total += counts[:, option] * leads[:, option] / leads.sum(axis=1)
     return np.where(n >= 2, total / np.maximum(n, 1), np.nan)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
-from analysis.stats.core.bootstrap import row_sums
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import Sharing
 
@@ -87,7 +86,7 @@ def squared_distances(
     shares: FloatArray, counts: IntArray, noise: npt.ArrayLike | None = None
 ) -> FloatArray:
     """Unbiased squared distance of each item, shape (n_items,); NaN below two."""
-    n = row_sums(counts)
+    n = counts.sum(axis=1)
     several = n >= 2
     p = counts / np.maximum(n, 1)[:, None]
     own = p * (1 - p) / np.maximum(n - 1, 1)[:, None]

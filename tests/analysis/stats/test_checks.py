@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from analysis.stats.core.results import relabel
+from analysis.stats.core.results import mid_ranks, relabel
 
 
 @pytest.mark.parametrize("top", [5, 2**16, 2**16 + 1, 2**40, 2**62])
@@ -25,3 +26,8 @@ def test_any_other_codes_are_sorted_too(codes):
 
     values, expected = np.unique(codes, return_inverse=True)
     assert (found.tolist(), size) == (expected.tolist(), values.size)
+
+
+@pytest.mark.parametrize("values", [[3, 1, 3, 2], [1.5, 1 / 3, np.inf, -np.inf], [1, np.nan], []])
+def test_ranks_are_those_of_scipy(values):
+    np.testing.assert_array_equal(mid_ranks(np.array(values, float)), stats.rankdata(values))

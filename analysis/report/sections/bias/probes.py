@@ -200,7 +200,7 @@ def _mitigated(here: Compared, compared: Mapping[str, Compared]) -> Json:
     if not here.probed.mitigations:
         return {"n": 0} | undefined("no_mitigation", "by", "ci")
     candidates = [other.probed for other in compared.values()]
-    plain = baseline_of(here.probed, candidates, here.probed.unmitigated)
+    plain = baseline_of(here.probed, candidates, here.probed.probe)
     if plain is None:
         return {"n": 0} | undefined("no_pairs", "by", "ci")
     other = compared[plain.run.run]

@@ -13,17 +13,11 @@ from analysis.data.verdicts import (
 )
 from analysis.report.figures import (
     PEOPLE,
-    ROW_MARGIN,
     Figure,
-    panel,
-    plain,
-    row_axis,
-    row_label,
-    scatter_trace,
+    rows_of_shares,
     share_axis,
     styled_runs,
     vertical,
-    whiskers,
 )
 from analysis.report.quantities import Name, Population, Quantity, Text, Words, clause, say
 from analysis.report.registration import run_mark
@@ -341,32 +335,14 @@ def forest(report: ReportJson) -> Figure | None:
             rows.append((name, accuracy_of(judge, f"judges.{place}", of, key), colour, symbol))
     if not rows:
         return None
-    names = [name for name, *_ in rows]
-    shares = [str(clause("{x} of {x.size}", x=share)) for _, share, *_ in rows]
-    traces = [
-        scatter_trace(
-            x=[share.value],
-            y=[row],
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 11},
-            error_x=whiskers([share]),
-            hovertemplate=f"{plain(name)}<br>{shares[row]}<extra></extra>",
-        )
-        for row, (name, share, colour, symbol) in enumerate(rows)
-    ]
     reference = human["majority"]["accuracy"]
     lines = [] if reference is None else [vertical(reference, PEOPLE)]
-    drawing = panel(
-        "",
-        "Accuracy with 95 % intervals: "
-        + "; ".join(map(" ".join, zip(names, shares, strict=True))),
-        traces,
-        height=70 + 46 * len(rows),
+    drawing = rows_of_shares(
+        "Accuracy with 95 % intervals: ",
+        rows,
+        row_height=46,
         xaxis=share_axis("accuracy"),
-        yaxis=row_axis(len(rows)),
         shapes=lines,
-        annotations=list(map(row_label, range(len(rows)), names, shares)),
-        margin=ROW_MARGIN,
     )
     return Figure(
         "accuracy",

@@ -63,10 +63,7 @@ def group_tables(study: ReportedStudy) -> tuple[list[Json], list[list[int]]]:
         _add_high_and_low(table, topics, study)
         tables.append(table)
         rows.append(codes)
-    labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
-    for label in labels:
-        value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
-        values = [value_of[item.persona] for item in data.items]
+    for label, values in data.features:
         n_known = sum(map(bool, values))
         if 1 < len(set(values)) <= MAX_VALUES and n_known >= MIN_SHARE * len(values):
             table, codes = _table("feature", label, values, study)

@@ -37,8 +37,7 @@ def group_errors(study: ReportedStudy) -> Json:
     sides = [_entries(study, grouped, people, None)]
     sides += [_entries(study, grouped, judge, people) for judge in judges]
     # Runs that saw less of the persona are not raters here: each is tested alone.
-    whole = [place for place, run in enumerate(study.data.runs) if run.features == "all"]
-    whole = whole or list(range(len(judges)))
+    whole = study.whole_runs
     alone = [[place] for place in range(len(judges)) if place not in whole]
     for places in (whole, *alone):
         wrong, entries = [judges[at] for at in places], [sides[at + 1] for at in places]
@@ -53,11 +52,8 @@ def group_errors(study: ReportedStudy) -> Json:
 
 def _groups(study: ReportedStudy) -> Iterator[tuple[str, list[str], IntArray]]:
     """Features of personas: label, values, and each item's value code; -1 unknown."""
-    data, persona = study.data, study.shared.persona
-    labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
-    for label in labels:
-        value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
-        values = [value_of[item.persona] for item in data.items]
+    persona = study.shared.persona
+    for label, values in study.data.features:
         names = sorted(set(values) - {""})
         if not 1 < len(names) <= MAX_VALUES:
             continue

@@ -1,7 +1,7 @@
 """Participants, answers, payments, annotators' work, and all items."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from itertools import repeat
@@ -141,61 +141,48 @@ def quotas(report: ReportJson) -> Table:
 
 def excluded_people(report: ReportJson) -> Table:
     """People excluded by researchers; empty without exclusions."""
-    rows = [
-        [
-            exclusion["rater"] or "not shown here",
-            exclusion["reason"] or "not shown here",
-            exclusion["on"],
-            exclusion["by"] or "a command",
-            "after it" if exclusion["after_report"] else "before it",
-            exclusion["answers"],
-        ]
-        for exclusion in report["human"].get("exclusions", ())
-    ]
-    columns = (
-        TableColumn("Person"),
-        TableColumn("Reason"),
-        TableColumn("Day"),
-        TableColumn("By"),
-        TableColumn("First report"),
-        TableColumn("Answers", "count"),
-    )
-    title = "People excluded by the researchers, and why"
-    return Table(
-        "excluded_people",
-        title,
-        columns,
-        rows,
+    return _left_out(
+        ("excluded_people", "People excluded by the researchers, and why", "Person"),
+        [(entry["rater"], entry) for entry in report["human"].get("exclusions", ())],
         "First report: whether the exclusion came before or after the first request for a report "
         "of the study, which could reveal the result.",
-        is_record=True,
     )
 
 
 def items_left_out(report: ReportJson) -> Table:
     """Items that the researchers took out; empty without any."""
+    return _left_out(
+        ("items_left_out", "Items taken out by the researchers, and why", "Item"),
+        [(entry["item"], entry) for entry in report.get("items_left_out", ())],
+        "Answers: those given to the item. They are kept, and nothing counts them.",
+    )
+
+
+def _left_out(
+    names: tuple[str, str, str], entries: Sequence[tuple[str, ReportJson]], note: str
+) -> Table:
+    """Who or what was left out; `names` are those of the table and of its first column."""
+    name, title, first = names
     rows = [
         [
-            entry["item"],
+            who or "not shown here",
             entry["reason"] or "not shown here",
             entry["on"] or "before the import",
             entry["by"] or "a command",
             "after it" if entry["after_report"] else "before it",
             entry["answers"],
         ]
-        for entry in report.get("items_left_out", ())
+        for who, entry in entries
     ]
     columns = (
-        TableColumn("Item"),
+        TableColumn(first),
         TableColumn("Reason"),
         TableColumn("Day"),
         TableColumn("By"),
         TableColumn("First report"),
         TableColumn("Answers", "count"),
     )
-    title = "Items taken out by the researchers, and why"
-    note = "Answers: those given to the item. They are kept, and nothing counts them."
-    return Table("items_left_out", title, columns, rows, note, is_record=True)
+    return Table(name, title, columns, rows, note, is_record=True)
 
 
 def exclusions(report: ReportJson) -> Table:
