@@ -3,7 +3,6 @@ import os
 from argparse import ArgumentParser, BooleanOptionalAction, RawDescriptionHelpFormatter
 from contextlib import suppress
 from datetime import date
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.conf import settings
@@ -21,6 +20,7 @@ from judging.backends.extra_fields import (
 )
 from judging.backends.presets import GROUPS, presets, public_price
 from judging.errors import BadJudge
+from judging.management.asking import dollars
 from judging.management.errors import command_error
 from judging.models import Judge
 from judging.runs.judges import add_judge
@@ -54,17 +54,6 @@ _FIELDS = (
     "takes_images",
     "takes_audio",
 )
-
-
-def dollars(text: str) -> Decimal:
-    """Parse an amount of money; argparse turns the `ValueError` into its message."""
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        raise ValueError(text) from None
-    if not amount.is_finite():
-        raise ValueError(text)
-    return amount
 
 
 def slots(text: str) -> int | str:

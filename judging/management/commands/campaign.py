@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.errors import DatabaseAway, FieldError, JudgingError
-from judging.management.commands.add_judge import dollars
+from judging.management.asking import add_asking
 from judging.models import Campaign, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import PLAN_KEYS, CampaignPlan, read_plan, start_campaign
@@ -17,7 +17,7 @@ from judging.selectors import campaign_progress, progress_words, run_progress
 from judging.worker import runtime
 from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
-from studies.management.terminal import add_how, find_study, progress_bar
+from studies.management.terminal import find_study, progress_bar
 from studies.models import Study
 from studies.prompts import language_note
 from studies.services.extras import turned_on_since
@@ -46,17 +46,11 @@ class Command(BaseCommand):
             help="with --planned: a judge; repeatable",
         )
         parser.add_argument(
-            "--budget",
-            type=dollars,
-            metavar="USD",
-            help="with --planned: the most that each campaign spends",
-        )
-        parser.add_argument(
             "--change",
             action="store_true",
             help="replace the plan and budget of the campaign with this name",
         )
-        add_how(parser, dry_run="show the cost; ask nothing")
+        add_asking(parser, budget="with --planned: the most that each campaign spends")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])

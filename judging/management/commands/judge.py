@@ -9,12 +9,11 @@ from django.core.management.base import BaseCommand, CommandError
 from judging import deliveries
 from judging.catalog.connection_test import run_connection_test
 from judging.errors import DatabaseAway, JudgingError
-from judging.management.commands.add_judge import dollars
+from judging.management.asking import dollars, estimated
 from judging.management.errors import command_error
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
 from judging.runs import costs, lifecycle
-from judging.runs.costs import RunEstimate
 from judging.runs.reuse import saving_of
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import Reuse, RunSpec
@@ -173,7 +172,7 @@ class Command(BaseCommand):
         try:
             if options["dry_run"]:
                 spec = replace(spec, structured=spec.structured or options["structured"])
-                self.stdout.write(_estimated(costs.estimate_start(study, judge, spec)))
+                self.stdout.write(estimated(costs.estimate_start(study, judge, spec)))
                 return
             if options["confirm_sharing"] is not None:
                 confirm_providers(study_id=study.pk, reason=options["confirm_sharing"])
@@ -330,14 +329,6 @@ def _look(run: JudgeRun) -> RunProgress:
         return run_progress(run)
 
     return outlive_restart(look)
-
-
-def _estimated(cost: RunEstimate) -> str:
-    money = "cost unknown" if cost.dollars is None else f"about ${cost.dollars:.4f}"
-    asked = f"{cost.questions:,} questions, about {cost.tokens:,} tokens: {money}."
-    return "\n".join(
-        [f"{asked} Nothing was asked.", *(f"Note: {remark}" for remark in cost.remarks)]
-    )
 
 
 def _cached(cost: RunCost) -> str:

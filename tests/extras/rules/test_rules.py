@@ -337,12 +337,12 @@ def test_a_command_waits_for_the_worker_that_searches(run, writer, capsys, monke
     def work(task, pk):
         RuleSearch.objects.filter(pk=pk).update(state="done", message="5 rules could be tested.")
 
-    monkeypatch.setattr("extras.rules.management.commands.find_rules.queue", work)
+    monkeypatch.setattr("judging.management.asking.queue", work)
     call_command("find_rules", "apart", "--run", run.public_id, "--wait")
     assert capsys.readouterr().out == "5 rules could be tested.\n"
 
     monkeypatch.setattr(
-        "extras.rules.management.commands.find_rules.queue",
+        "judging.management.asking.queue",
         lambda task, pk: RuleSearch.objects.filter(pk=pk).update(
             heartbeat_at="2020-01-01T00:00:00Z"
         ),

@@ -14,7 +14,6 @@ from extras.advice.arguing import (
     cost_of,
     items_for,
     request_arguments,
-    run_job,
     spent,
 )
 from extras.advice.arms import arms_study
@@ -22,15 +21,14 @@ from extras.advice.discussions import estimate_discussion, start_discussion
 from extras.advice.models import ArgumentJob, Arm
 from extras.advice.tasks import write_arguments
 from judging.errors import JudgingError
-from judging.management.commands.add_judge import dollars
+from judging.management.asking import add_asking, estimated, is_done
 from judging.management.errors import command_error
 from judging.models import JudgeRun, Jury
 from judging.runs.lifecycle import wait_for_workers, work_off
 from judging.worker import runtime
 from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
-from studies.jobs.queueing import queue
-from studies.management.terminal import add_how, explain, find_study, using, wait_for
+from studies.management.terminal import explain, find_study, using
 from studies.models import Study
 
 
@@ -63,13 +61,7 @@ class Command(BaseCommand):
             "--words", type=int, default=100, metavar="N", help=f"30 to {MOST_WORDS}, default 100"
         )
         parser.add_argument("--seed", type=int, default=SEED, help=f"default {SEED}")
-        parser.add_argument(
-            "--budget",
-            type=dollars,
-            metavar="USD",
-            help="for all arguments together, or of each judge of a jury",
-        )
-        add_how(parser, dry_run="show the cost; ask nothing")
+        add_asking(parser, budget="for all arguments together, or of each judge of a jury")
         parser.add_argument(
             "--new", metavar="SLUG", help="short name of the linked study to create"
         )
@@ -134,30 +126,16 @@ class Command(BaseCommand):
         self._run(job, options)
 
     def _run(self, job: ArgumentJob, options: dict[str, Any]) -> None:
-        if not options["inline"]:
-            queue(write_arguments, job.pk)
-            if not options["wait"]:
-                self.stdout.write("A worker is asking for the arguments.")
-                return
-            wait_for(job)
+        how = "Run the command without --judge to continue."
+        if is_done(job, options, write_arguments, to_continue=how):
+            self.stdout.write(f"{job.message} Spent: ${spent(job):.4f}.")
         else:
-            try:
-                job = run_job(job_id=job.pk)
-            finally:
-                runtime.shut_down()
-        if job.state != ArgumentJob.State.DONE:
-            raise CommandError(f"{job.message} Run the command without --judge to continue.")
-        self.stdout.write(f"{job.message} Spent: ${spent(job):.4f}.")
+            self.stdout.write("A worker is asking for the arguments.")
 
     def _discuss(self, study: Study, options: dict[str, Any]) -> None:
         jury, inline = _jury(study, options["jury"]), options["inline"]
         if options["dry_run"]:
-            cost = estimate_discussion(study, jury)
-            money = "cost unknown" if cost.dollars is None else f"about ${cost.dollars:.4f}"
-            self.stdout.write(
-                f"{cost.questions:,} questions, about {cost.tokens:,} tokens: {money}. "
-                "Nothing was asked."
-            )
+            self.stdout.write(estimated(estimate_discussion(study, jury)))
             return
         with using(study, "advice"):
             runs = start_discussion(

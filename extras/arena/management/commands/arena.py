@@ -15,7 +15,7 @@ from extras.arena.questions import add_questions, read_questions, rows_of_study
 from extras.arena.seats import arena_of
 from extras.arena.setup import open_arena, pause_arena, set_up
 from judging.errors import JudgingError
-from judging.management.commands.add_judge import dollars
+from judging.management.asking import dollars
 from judging.management.errors import command_error
 from judging.worker import runtime
 from judging.worker.job_requests import judges_named

@@ -4,21 +4,19 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from extras.improving import requests
 from extras.improving.models import WHOLE, Improvement
 from extras.improving.next_labels import next_labels
 from extras.improving.tasks import improve
 from judging.errors import JudgingError
-from judging.management.commands.add_judge import dollars
+from judging.management.asking import add_asking, is_done
 from judging.management.errors import command_error
 from judging.models import JudgeRun
-from judging.worker import runtime
 from studies.errors import StudyError
-from studies.jobs.queueing import queue
 from studies.jobs.retry import waiting_job
-from studies.management.terminal import add_how, find_study, using, wait_for
+from studies.management.terminal import find_study, using
 
 
 class Command(BaseCommand):
@@ -60,9 +58,6 @@ class Command(BaseCommand):
             words += " (default: %(default)s)"
             parser.add_argument(f"--{name}", type=int, default=usual, metavar=metavar, help=words)
         parser.add_argument(
-            "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
-        )
-        parser.add_argument(
             "--again",
             action="store_true",
             help="start another improvement although the last one can be continued",
@@ -76,7 +71,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--out", type=Path, metavar="FILE", help="write the better wording to this file"
         )
-        add_how(parser, dry_run="show sizes and cost; ask nothing")
+        add_asking(parser, dry_run="show sizes and cost; ask nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -93,23 +88,10 @@ class Command(BaseCommand):
                 improvement = self._requested(wish, options)
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
-        if options["inline"]:
-            from extras.improving.improving import run_improvement
-
-            try:
-                improvement = run_improvement(improvement_id=improvement.pk)
-            finally:
-                runtime.shut_down()
+        if is_done(improvement, options, improve):
+            self._print_results(improvement, options["out"])
         else:
-            queue(improve, improvement.pk)
-            if not options["wait"]:
-                self.stdout.write("A worker is improving the judge.")
-                return
-            wait_for(improvement)
-            improvement.refresh_from_db()
-        if improvement.state != Improvement.State.DONE:
-            raise CommandError(improvement.message)
-        self._print_results(improvement, options["out"])
+            self.stdout.write("A worker is improving the judge.")
 
     def _wish(self, run: JudgeRun, options: dict[str, Any]) -> requests.ImprovementWish:
         return requests.wish_of(

@@ -3,20 +3,18 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
-from extras.personas.drafting import cost_of, request_drafts, run_job
+from extras.personas.drafting import cost_of, request_drafts
 from extras.personas.models import DraftingJob
 from extras.personas.tasks import write_profile_drafts
 from judging.errors import JudgingError
-from judging.management.commands.add_judge import dollars
+from judging.management.asking import about, add_asking, is_done
 from judging.management.errors import command_error
-from judging.worker import runtime
 from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
-from studies.jobs.queueing import queue
 from studies.jobs.retry import waiting_job
-from studies.management.terminal import add_how, find_study, using, wait_for
+from studies.management.terminal import find_study, using
 
 
 class Command(BaseCommand):
@@ -30,10 +28,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("--judge", required=True, metavar="NAME")
-        parser.add_argument(
-            "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
-        )
-        add_how(parser, dry_run="show the cost; ask nothing")
+        add_asking(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -43,10 +38,9 @@ class Command(BaseCommand):
             raise command_error(error) from error
         if options["dry_run"]:
             cost = cost_of(study, judge)
-            money = "cost unknown" if cost.dollars is None else f"about ${cost.dollars:.4f}"
             self.stdout.write(
-                f"Texts about {cost.texts:,} personas, about {cost.tokens:,} tokens: {money}. "
-                "Nothing was asked."
+                f"Texts about {cost.texts:,} personas, about {cost.tokens:,} tokens: "
+                f"{about(cost.dollars)}. Nothing was asked."
             )
             return
         budget = options["budget"]
@@ -59,17 +53,6 @@ class Command(BaseCommand):
             raise command_error(error) from error
         if budget is not None:
             DraftingJob.objects.filter(pk=job.pk).update(budget=budget)
-        if not options["inline"]:
-            queue(write_profile_drafts, job.pk)
-            if not options["wait"]:
-                self.stdout.write(f"A worker is asking about {job.drafts.count():,} personas.")
-                return
-            wait_for(job)
-        else:
-            try:
-                job = run_job(job_id=job.pk)
-            finally:
-                runtime.shut_down()
-        if job.state != DraftingJob.State.DONE:
-            raise CommandError(job.message)
-        self.stdout.write(job.message)
+        done = is_done(job, options, write_profile_drafts)
+        words = f"A worker is asking about {job.drafts.count():,} personas."
+        self.stdout.write(job.message if done else words)

@@ -10,14 +10,12 @@ from extras.rules.models import RuleSearch
 from extras.rules.requests import estimate_search, request_search
 from extras.rules.tasks import search_rules
 from judging.errors import JudgingError
-from judging.management.commands.add_judge import dollars
+from judging.management.asking import add_asking, is_done
 from judging.management.errors import command_error
-from judging.worker import runtime
 from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
-from studies.jobs.queueing import queue
 from studies.jobs.retry import waiting_job
-from studies.management.terminal import add_how, find_study, using, wait_for
+from studies.management.terminal import find_study, using
 
 
 class Command(BaseCommand):
@@ -41,10 +39,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--items", type=int, default=250, metavar="N", help="items that the judge reads"
         )
-        parser.add_argument(
-            "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
-        )
-        add_how(parser, dry_run="show the cost; ask nothing")
+        add_asking(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -74,22 +69,8 @@ class Command(BaseCommand):
             raise command_error(error) from error
         if budget is not None:
             RuleSearch.objects.filter(pk=search.pk).update(budget=budget)
-        if not options["inline"]:
-            queue(search_rules, search.pk)
-            if not options["wait"]:
-                self.stdout.write("A worker is searching for rules.")
-                return
-            wait_for(search)
-        else:
-            from extras.rules.searching import run_search
-
-            try:
-                search = run_search(search_id=search.pk)
-            finally:
-                runtime.shut_down()
-        if search.state != RuleSearch.State.DONE:
-            raise CommandError(search.message)
-        self.stdout.write(search.message)
+        done = is_done(search, options, search_rules)
+        self.stdout.write(search.message if done else "A worker is searching for rules.")
 
     def _print_cost(self, cost: Any) -> None:
         if cost is None:

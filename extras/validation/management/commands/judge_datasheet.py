@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from extras.validation.asking import USUAL_ITEMS, plan_for
 from judging.errors import JudgingError
-from judging.management.commands.add_judge import dollars
+from judging.management.asking import add_asking, estimated
 from judging.management.errors import command_error
 from judging.runs.campaigns import start_campaign
 from judging.runs.costs import estimate_plan
@@ -14,7 +14,7 @@ from judging.selectors import campaign_progress
 from judging.worker import runtime
 from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
-from studies.management.terminal import add_how, find_study, using
+from studies.management.terminal import find_study, using
 
 
 class Command(BaseCommand):
@@ -30,8 +30,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--items", type=int, default=USUAL_ITEMS, metavar="N", help=f"default {USUAL_ITEMS}"
         )
-        parser.add_argument("--budget", type=dollars, metavar="USD", help="of all runs together")
-        add_how(parser, dry_run="show the cost; ask nothing")
+        add_asking(parser, budget="of all runs together")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -41,16 +40,7 @@ class Command(BaseCommand):
             [judge] = judges_named([options["judge"]])
             plan = plan_for(study, judge, items=options["items"], budget=options["budget"])
             if options["dry_run"]:
-                estimate = estimate_plan(study, plan)
-                money = (
-                    "cost unknown" if estimate.dollars is None else f"about ${estimate.dollars:.4f}"
-                )
-                self.stdout.write(
-                    f"{estimate.questions:,} questions, about {estimate.tokens:,} tokens: {money}. "
-                    "Nothing was asked."
-                )
-                for remark in estimate.remarks:
-                    self.stdout.write(f"Note: {remark}")
+                self.stdout.write(estimated(estimate_plan(study, plan)))
                 return
             with using(study, "validation"):
                 campaign = start_campaign(
