@@ -1,6 +1,7 @@
 """Bring the database up to date: `python -m config.migrate`."""
 
 import os
+import re
 import sys
 import time
 
@@ -65,10 +66,26 @@ def _migrate_in_use() -> None:
         connection.close()  # with the setting
 
 
-def what_is_wrong() -> str:
-    """Why commands fail on this database, and the remedy; empty if it is up to date."""
+# What a database says that is full, read-only, locked, or was stopped while a command ran.
+_ABOUT_THE_DISK = re.compile(r"disk|space left|could not extend|read-?only", re.IGNORECASE)
+_ABOUT_THE_SERVER = re.compile(
+    r"locked|connection|terminat|shutting down|starting up|recovery mode|closed", re.IGNORECASE
+)
+
+
+def what_is_wrong(error: Exception | None = None) -> str:
+    """Why commands fail on this database, and the remedy; empty if it is up to date.
+
+    `error` is what a command failed with.
+    """
     from config.health import newer_database
 
+    said = str(error or "").strip().partition("\n")[0]
+    if _ABOUT_THE_DISK.search(said):
+        return (
+            f"The database cannot store anything: {said}. Free space on its disk, and let this "
+            "program write there."
+        )
     try:
         executor = MigrationExecutor(connection)
     except DatabaseError as error:
@@ -83,6 +100,11 @@ def what_is_wrong() -> str:
             "The database was never set up, or is older than this program. Run make setup (of an "
             "installed package, thirdperson setup), or python -m config.migrate with the same "
             "settings."
+        )
+    if _ABOUT_THE_SERVER.search(said):
+        return (
+            f"The database stopped answering: {said}. What was not finished was not stored. Run "
+            "the command again."
         )
     return ""
 
@@ -100,8 +122,8 @@ def main() -> None:
         migrate()
     except ImproperlyConfigured as error:
         sys.exit(str(error))
-    except DatabaseError:
-        if sentence := what_is_wrong():
+    except DatabaseError as error:
+        if sentence := what_is_wrong(error):
             sys.exit(sentence)
         raise
 

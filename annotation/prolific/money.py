@@ -8,6 +8,7 @@ paying again.
 """
 
 import datetime as dt
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -28,7 +29,13 @@ from annotation.models import (
 from annotation.prolific.api import types
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient, connect
-from annotation.prolific.api.transport import NotAllowed, ProlificError
+from annotation.prolific.api.transport import (
+    Answered,
+    NotAllowed,
+    NotFound,
+    OutcomeUnknown,
+    ProlificError,
+)
 from annotation.prolific.spending import PlacesNeeded, Spending, spending
 from annotation.services.identities import is_erased, with_ids
 from studies.models import Membership, Study
@@ -98,7 +105,10 @@ def with_fees(study: Study, rewards: int) -> int | None:
     return int((rewards * rate).quantize(Decimal(1), rounding=ROUND_HALF_UP))
 
 
+logger = logging.getLogger(__name__)
 State = BonusPayment.State
+# The statuses with which Prolific refuses, by its documentation.
+_REFUSALS = frozenset({400, 401, 403, 404, 405, 422, 429})
 # Prolific pays some time after it answers: until then, a missing payment means nothing.
 SETTLES_WITHIN = dt.timedelta(minutes=15)
 # Reasons of bonuses that pay for work: a person gets one of these, or an approval.
@@ -140,10 +150,7 @@ def prepare(*, study_id: int, lines: Sequence[BonusLine], user: User | None = No
         raise NotAllowed(f"Select from 1 to {MAX_BULK_BONUS} submissions for one payment.")
     if any(line.amount <= 0 or not line.reason.strip() for line in lines):
         raise NotAllowed("Every bonus needs an amount above zero and a reason.")
-    if BonusPayment.objects.filter(prolific_study__study=study, state=State.SENT).exists():
-        raise NotAllowed(
-            "An earlier payment is not confirmed yet. Wait for its confirmation, then try again."
-        )
+    _refuse_while_unclear(study)
     of_lines = ProlificSubmission.objects.filter(
         prolific_study__study=study, pk__in=[line.submission_id for line in lines]
     ).select_related("prolific_study")
@@ -171,6 +178,17 @@ def prepare(*, study_id: int, lines: Sequence[BonusLine], user: User | None = No
         bonus.payment = payment
     Bonus.objects.bulk_create(bonuses)
     return payment
+
+
+def _refuse_while_unclear(study: Study) -> None:
+    """Raise `NotAllowed` while nobody knows whether a payment of the study arrived.
+
+    The bonuses of a second one could be taken for those of the first.
+    """
+    if BonusPayment.objects.filter(prolific_study__study=study, state=State.SENT).exists():
+        raise NotAllowed(
+            "An earlier payment is not confirmed yet. Wait for its confirmation, then try again."
+        )
 
 
 def with_work_bonus(submissions: Iterable[ProlificSubmission]) -> QuerySet[ProlificSubmission]:
@@ -305,6 +323,7 @@ def pay(
             total = format_money(payment.total, payment.prolific_study.paid_in)
             raise NotAllowed(f"The total is {total} now. Confirm it.")
         if payment.state == State.READY:
+            _refuse_while_unclear(study)
             _spending_on(payment, client).check(confirmed=typed, beyond=False)
         _note_what_was_paid(payment, client)
         # Stored before it is sent, and only if ready, so that it cannot be sent twice.
@@ -317,7 +336,7 @@ def pay(
         try:
             client.pay_bonuses(str(payment.bulk_id))
         except ProlificError as error:
-            if not error.outcome_unknown:
+            if not _may_have_paid(error):
                 _back_to_ready(payment.pk)
             raise
         # Another process may already have seen the bonuses arrive.
@@ -328,11 +347,23 @@ def pay(
     return _payment(payment_id)
 
 
+def _may_have_paid(error: ProlificError) -> bool:
+    """Whether money may have moved; other statuses of an error may come from between us."""
+    if isinstance(error, Answered) and error.status not in _REFUSALS:
+        return True
+    return error.outcome_unknown
+
+
 def confirm_sent(*, study_id: int, client: ProlificClient) -> int:
     """Look up payments whose answer was lost and return how many were paid."""
     confirmed = 0
     for payment in BonusPayment.objects.filter(prolific_study__study=study_id, state=State.SENT):
-        if all(_arrivals(payment, client)):
+        try:
+            arrived = _arrivals(payment, client)
+        except (NotFound, OutcomeUnknown) as error:
+            logger.warning("payment %s cannot be looked up: %s", payment.pk, error)
+            continue
+        if all(arrived):
             confirmed += BonusPayment.objects.filter(pk=payment.pk, state=State.SENT).update(
                 state=State.PAID, paid_at=clock.now()
             )
@@ -407,8 +438,18 @@ def _note_what_was_paid(payment: BonusPayment, client: ProlificClient) -> None:
                     "A participant of this payment has since been approved on Prolific, which pays "
                     "the full reward. Cancel this payment, then prepare it again for the others."
                 )
-            line.before = list(there.bonuses)
+            line.before = _bonuses_of(there)
             line.save(update_fields=["before"])
+
+
+def _bonuses_of(there: types.RemoteSubmission) -> list[int]:
+    """The bonuses of a submission. Raises `OutcomeUnknown` if Prolific does not say which."""
+    if "bonus_payments" not in there.payload:
+        raise OutcomeUnknown(
+            "Prolific's answer does not say which bonuses were paid. Nothing was changed. Try "
+            "again later."
+        )
+    return list(there.bonuses)
 
 
 def _refuse_without_ids(payment: BonusPayment) -> None:
@@ -428,6 +469,6 @@ def _arrivals(payment: BonusPayment, client: ProlificClient) -> list[bool | None
         if line.submission is None or is_erased(line.submission.submission_id):
             arrived.append(None)
         else:
-            now = client.submission(line.submission.submission_id).bonuses
+            now = _bonuses_of(client.submission(line.submission.submission_id))
             arrived.append(now.count(line.amount) > line.before.count(line.amount))
     return arrived

@@ -331,7 +331,10 @@ def backups() -> list[tuple[Backup, bool]]:
 
 def files_location() -> str:
     """Where generated files are kept."""
-    return files_storage().location_id()[1]
+    try:
+        return files_storage().location_id()[1]
+    except OSError as error:  # the first to look stores the id of the place there
+        return f"unknown: {error.strerror or error}"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
+from django.db import OperationalError
 
 from config.migrate import what_is_wrong
 from tests.management import python
@@ -163,3 +164,30 @@ def test_a_missing_secret_key_is_reported_without_a_traceback(tmp_path, argument
 @pytest.mark.django_db
 def test_nothing_is_wrong_with_a_database_that_is_up_to_date():
     assert what_is_wrong() == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (
+            "database or disk is full",
+            "The database cannot store anything: database or disk is full.",
+        ),
+        ("attempt to write a readonly database", "The database cannot store anything: attempt"),
+        (
+            "could not extend file: No space left on device\nHINT: Check.",
+            "No space left on device.",
+        ),
+        ("database is locked", "The database stopped answering: database is locked."),
+        ("server closed the connection unexpectedly\n\tThis probably", "the command again."),
+        ("connection already closed", "the command again."),
+        ("no such function: f", ""),
+    ],
+)
+def test_a_command_that_the_database_failed_ends_with_what_to_do(said, sentence):
+    found = what_is_wrong(OperationalError(said))
+
+    assert sentence in found
+    assert bool(found) == bool(sentence)
+    assert "\n" not in found

@@ -18,7 +18,7 @@ from annotation.prolific.api.client import MAX_BULK_APPROVE, connect
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.money import IDS_DELETED, owners_only, with_work_bonus
 from annotation.prolific.settle.proposals import Work, work_of
-from annotation.prolific.sync.sync import apply, follow
+from annotation.prolific.sync.sync import apply, follow, forgotten_if_refused
 from annotation.services.identities import is_erased, with_ids
 from studies.models import Study
 from studies.services.studies import lock_study, record
@@ -53,8 +53,8 @@ def approve(
     """Approve these submissions; `confirmed` is how many a user agreed to pay.
 
     Submissions that do not await review on Prolific are skipped and reported. The request is stored
-    before it is sent, and sent again if lost. Raises `NotAllowed`, also for users who are not
-    owners of the study, and `ProlificError`.
+    before it is sent, sent again if lost, and forgotten if Prolific refuses it. Raises
+    `NotAllowed`, also for users who are not owners of the study, and `ProlificError`.
     """
     if len(set(submission_ids)) != confirmed or not confirmed:
         raise NotAllowed("The list of submissions has changed. Check it, then approve again.")
@@ -80,7 +80,8 @@ def approve(
         if waiting:
             record(study, "approved on Prolific", user=user, people=len(waiting))
     for start in range(0, len(waiting), MAX_BULK_APPROVE):
-        client.approve([s.submission_id for s in waiting[start : start + MAX_BULK_APPROVE]])
+        with forgotten_if_refused(waiting[start:]):
+            client.approve([s.submission_id for s in waiting[start : start + MAX_BULK_APPROVE]])
     follow(study_id=study_id, client=client)
     approved = ProlificSubmission.objects.filter(
         pk__in=[s.pk for s in chosen], status=types.APPROVED

@@ -4,8 +4,8 @@ import datetime as dt
 import itertools
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.conf import settings
@@ -29,7 +29,9 @@ from annotation.prolific.api.client import MAX_BULK_APPROVE, ProlificClient, con
 from annotation.prolific.api.transport import (
     NotFound,
     ProlificError,
+    ProlificRejected,
     ProlificUnreachable,
+    Unauthorized,
 )
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch import mirror
@@ -41,6 +43,7 @@ from annotation.seats.assignment import LEFT, is_doubtful
 from annotation.services.admission import confirm, doubt
 from annotation.services.identities import erased_ids, forget_withdrawn, identity_hashes
 from studies.models import Study
+from studies.services.studies import record
 from studies.statements import clock
 
 # Looks up a session and applies it; False if Prolific does not know it.
@@ -186,15 +189,19 @@ def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     """Read a study and all of its submissions and apply the changes; return how many.
 
     Safe to repeat and to run at the same time as anything else. Raises `ProlificError`; data read
-    before the error is applied.
+    before the error is applied. A group whose study was deleted on Prolific does not keep the
+    others from being read.
     """
     client = client or connect(study_id)
     study = Study.objects.get(pk=study_id)
-    read = 0
+    read, missing = 0, None
     for row in ProlificStudy.everything.filter(study=study, prolific_id__isnull=False):
         row.study = study
-        mirror(row, client.study(str(row.prolific_id)))
-        read += read_submissions(row, client)
+        try:
+            mirror(row, client.study(str(row.prolific_id)))
+            read += read_submissions(row, client)
+        except NotFound as error:
+            missing = error
     read += look_up_unlisted(study, client, refresh_submission)
     forget_withdrawn(study.pk)
     _ask_again(study, client)
@@ -206,6 +213,8 @@ def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     )
     note_accepted(client)
     pause_full(study_id=study_id)
+    if missing is not None:
+        raise missing
     return read
 
 
@@ -466,7 +475,10 @@ def _gives_up_place(status: str, state: str) -> bool:
 
 
 def _ask_again(study: Study, client: ProlificClient) -> None:
-    """Request approvals again that a researcher confirmed but Prolific does not show."""
+    """Request approvals again that a researcher confirmed but Prolific does not show.
+
+    One that Prolific refuses is left to the researcher: it must not stop every later reading.
+    """
     waiting = list(
         ProlificSubmission.objects.filter(
             clock.long_ago("approval_asked_at", _ASK_AGAIN),
@@ -475,4 +487,22 @@ def _ask_again(study: Study, client: ProlificClient) -> None:
         )[:MAX_BULK_APPROVE]
     )
     if waiting:
-        client.approve([submission.submission_id for submission in waiting])
+        with suppress(ProlificRejected, NotFound, Unauthorized), forgotten_if_refused(waiting):
+            client.approve([submission.submission_id for submission in waiting])
+
+
+@contextmanager
+def forgotten_if_refused(asked: Sequence[ProlificSubmission]) -> Iterator[None]:
+    """Forget the request to approve these submissions if Prolific refuses it.
+
+    A lost one is sent again.
+    """
+    try:
+        yield
+    except (ProlificRejected, NotFound, Unauthorized) as error:
+        ProlificSubmission.objects.filter(
+            pk__in=[submission.pk for submission in asked], status=types.AWAITING_REVIEW
+        ).update(approval_asked_at=None)
+        record(asked[0].prolific_study.study, "approvals refused by Prolific", people=len(asked))
+        logger.warning("%s approvals were refused: %s", len(asked), error)
+        raise

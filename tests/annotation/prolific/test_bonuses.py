@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from annotation.models import Bonus, ProlificStudy, ProlificSubmission
 from annotation.prolific import money
 from annotation.prolific.api.client import ProlificClient
-from annotation.prolific.api.transport import NotAllowed, OutcomeUnknown, ProlificError
+from annotation.prolific.api.transport import (
+    NotAllowed,
+    OutcomeUnknown,
+    ProlificError,
+    ProlificRejected,
+)
 from annotation.prolific.money import BonusLine, pro_rata
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.proposals import IN_FULL, settlement
@@ -192,6 +197,65 @@ def test_a_set_up_that_failed_is_made_again_and_costs_nothing(fault, study, owed
     money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     assert paid_there(prolific) == [[150], [150]]
+
+
+def test_a_second_payment_waits_until_the_first_one_is_clear(study, owed, prolific):
+    """Its bonuses, of the same amounts, would be taken for those of the first."""
+    first = ready(study, owed)
+    second = ready(study, [replace(line, reason="a helpful comment") for line in owed])
+    prolific.fault("POST", "/pay/", "dropped_before")
+    with pytest.raises(OutcomeUnknown):
+        money.pay(payment_id=first.pk, confirmed=first.total)
+
+    with pytest.raises(NotAllowed, match="not confirmed yet"):
+        money.pay(payment_id=second.pk, confirmed=second.total)
+    follow(study_id=study.pk)
+
+    first.refresh_from_db()
+    assert (first.state, paid_there(prolific)) == ("sent", [[], []])
+
+
+def test_an_answer_without_bonuses_is_not_read_as_unpaid(study, owed, prolific, monkeypatch):
+    payment = ready(study, owed)
+    prolific.fault("POST", "/pay/", "dropped_after")
+    with pytest.raises(OutcomeUnknown):
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
+    ask = ProlificClient.ask
+
+    def without_bonuses(self, method, path, **options):
+        answer = ask(self, method, path, **options)
+        answer.pop("bonus_payments", None)
+        return answer
+
+    monkeypatch.setattr(money, "SETTLES_WITHIN", dt.timedelta(0))
+    with monkeypatch.context() as patched:
+        patched.setattr(ProlificClient, "ask", without_bonuses)
+        with pytest.raises(OutcomeUnknown, match="does not say which bonuses"):
+            money.release(payment_id=payment.pk)
+        follow(study_id=study.pk)
+        payment.refresh_from_db()
+        assert payment.state == "sent"
+
+    follow(study_id=study.pk)
+    payment.refresh_from_db()
+    assert (payment.state, paid_there(prolific)) == ("paid", [[150], [150]])
+
+
+@pytest.mark.parametrize(("status", "state"), [(408, "sent"), (409, "sent"), (400, "ready")])
+def test_only_a_documented_refusal_means_that_nothing_was_paid(
+    status, state, study, owed, prolific, monkeypatch
+):
+    def answered(self, bulk_id):
+        raise ProlificRejected("No.", status=status)
+
+    payment = ready(study, owed)
+    monkeypatch.setattr(ProlificClient, "pay_bonuses", answered)
+
+    with pytest.raises(ProlificRejected):
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
+
+    payment.refresh_from_db()
+    assert payment.state == state
 
 
 def test_a_cancelled_payment_is_owed_again(study, owed, prolific):

@@ -14,7 +14,14 @@ from django.utils import timezone
 from annotation import services
 from annotation.models import Annotation, Annotator, ProlificSubmission
 from annotation.participants.access import bind
-from annotation.prolific.api.transport import NotAllowed, ProlificError
+from annotation.prolific.api.client import ProlificClient
+from annotation.prolific.api.transport import (
+    NotAllowed,
+    NotFound,
+    ProlificError,
+    ProlificRejected,
+    Unauthorized,
+)
 from annotation.prolific.launch import publication
 from annotation.prolific.settle.decisions import GROUNDS, approve, reject, request_returns
 from annotation.prolific.settle.proposals import (
@@ -309,6 +316,32 @@ def test_a_lost_approval_is_requested_again(fault, study, row, prolific):
     follow(study_id=study.pk)
 
     assert set(ProlificSubmission.objects.values_list("status", flat=True)) == {"APPROVED"}
+
+
+@pytest.mark.parametrize("refusal", [ProlificRejected, NotFound, Unauthorized])
+def test_a_refused_approval_stops_neither_reading_nor_other_approvals(
+    refusal, study, row, prolific, monkeypatch
+):
+    ids = awaiting(prolific, row, 2)
+    refused = ProlificSubmission.objects.get(pk=ids[0]).submission_id
+    approve_there = ProlificClient.approve
+
+    def refuse_one(self, submissions):
+        if refused in submissions:
+            raise refusal("No.", status=400)
+        approve_there(self, submissions)
+
+    monkeypatch.setattr(ProlificClient, "approve", refuse_one)
+    with pytest.raises(refusal):
+        approve(study_id=study.pk, submission_ids=ids, confirmed=2)
+    assert not ProlificSubmission.objects.exclude(approval_asked_at=None).exists()
+    assert study.log.filter(event="approvals refused by Prolific", detail__people=2).exists()
+    long_ago = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    ProlificSubmission.objects.filter(pk__in=ids).update(approval_asked_at=long_ago)
+    follow(study_id=study.pk)
+
+    assert not ProlificSubmission.objects.exclude(approval_asked_at=None).exists()
+    assert approve(study_id=study.pk, submission_ids=ids[1:], confirmed=1).approved == 1
 
 
 # Rejecting and asking to return

@@ -14,8 +14,9 @@ from annotation.models import (
     QuotaGroup,
 )
 from annotation.prolific.api.client import connect
-from annotation.prolific.api.transport import ProlificError
+from annotation.prolific.api.transport import NotFound, ProlificError
 from annotation.prolific.api.types import RemoteSubmission
+from annotation.prolific.launch import launch
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.polling import follow_all
 from annotation.prolific.sync.sync import apply, follow
@@ -324,3 +325,17 @@ def test_imported_raters_are_not_looked_up(study, row, prolific):
     make_annotator(study=study, is_imported=True, identity_hash=None)
 
     assert follow(study_id=study.pk) == 0
+
+
+def test_a_group_that_was_deleted_on_prolific_does_not_keep_the_others_unread(prolific):
+    study = with_quotas(make_recruiting(), each=1)
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance=BALANCE, apart=True))
+    first, *_, last = launch.launch(study_id=study.pk)
+    prolific.world.delete_study(first.prolific_id)
+    prolific.world.transition_study(last.prolific_id, "PUBLISH")
+
+    with pytest.raises(NotFound):
+        follow(study_id=study.pk)
+
+    last.refresh_from_db()
+    assert last.status != "UNPUBLISHED"

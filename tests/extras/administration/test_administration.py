@@ -1,9 +1,12 @@
 """The administrators' pages: only superusers see them, and they show every study."""
 
 import csv
+import errno
 import io
 import time
 import zipfile
+from pathlib import Path
+from unittest import mock
 
 import openpyxl
 import pytest
@@ -226,6 +229,17 @@ def test_the_server_page_shows_health_and_storage(client, administrator, setting
     assert "Database works" in page
     assert "2.0\xa0KB" in page
     assert f"Generated files are kept in {tmp_path} on " in page
+
+
+def test_the_server_page_answers_on_a_full_disk(client, administrator, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    with mock.patch.object(Path, "write_text", side_effect=full):
+        page = client.get("/administration/server/")
+
+    assert page.status_code == 200
+    assert "kept in unknown: No space left on device" in page.content.decode()
 
 
 def test_an_account_is_created_and_gets_other_rights(client, administrator):
