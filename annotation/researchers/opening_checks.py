@@ -50,15 +50,20 @@ def _contact(study: Study) -> LaunchCheck:
     if study.contact:
         return LaunchCheck("The consent page names your contact address.", False)
     return LaunchCheck(
-        "The consent page names no contact address. Add one in the settings.",
+        "The consent page names no contact address. Add one under Texts.",
         True,
-        fix=_setting(study, "contact"),
+        fix=_text(study, "contact"),
     )
 
 
 def _setting(study: Study, name: str) -> str:
     """The address of a field on the settings page."""
     return f"{reverse('studies:settings', args=[study.slug])}#id_{name}"
+
+
+def _text(study: Study, name: str) -> str:
+    """The address of a field on the page of the texts."""
+    return f"{reverse('people:texts', args=[study.slug])}#id_{name}"
 
 
 def _codes(study: Study) -> LaunchCheck:
@@ -95,9 +100,9 @@ def _consent(study: Study) -> LaunchCheck:
     if missing := {name: words for name, (words, value) in facts.items() if not value}:
         return LaunchCheck(
             f"The consent text is the standard one, version {version}. It does not state "
-            f"{' or '.join(missing.values())}. Add this in the settings.",
+            f"{' or '.join(missing.values())}. Add this under Texts.",
             True,
-            fix=_setting(study, next(iter(missing))),
+            fix=_text(study, next(iter(missing))),
         )
     return LaunchCheck(
         f"The consent text is the standard one with your details, version {version}.", False

@@ -48,7 +48,7 @@ from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items, why_not
 from studies.models import Item, Membership, Side, Study, Task
-from studies.pages.responses import REFUSED
+from studies.pages.responses import REFUSED, onward
 from studies.pages.workbench import (
     SetupTask,
     TaskState,
@@ -124,7 +124,7 @@ def texts(request: HttpRequest, slug: str) -> HttpResponse:
                 fault = str(error)
             else:
                 messages.success(request, "Texts saved.")
-                return redirect("people:texts", slug)
+                return onward(request, slug, "people:texts")
         elif action == "save":
             fault = "Check the fields that are marked below."
     context = {

@@ -175,7 +175,10 @@ def settings_of(arena: Arena) -> dict[str, Any]:
 
 
 def arena_task(study: Study) -> Iterator[SetupTask]:
-    """The step of the set-up list that stands for importing items, and for opening the study."""
+    """The step of the set-up list that stands for importing items, and for opening the study.
+
+    Until there is an arena it stands next to them, because a study may turn it on and not use it.
+    """
     arena = arena_of(study)
     address = reverse("arena:arena", args=[study.slug])
     if arena is None:
@@ -190,8 +193,9 @@ def arena_task(study: Study) -> Iterator[SetupTask]:
         state,
         words,
         address,
+        is_optional=arena is None,
         after="items",
-        instead_of=("items", "profile", "annotators", "launch"),
+        instead_of=("items", "profile", "annotators", "launch") if arena else (),
     )
 
 
