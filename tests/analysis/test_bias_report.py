@@ -11,7 +11,7 @@ from analysis.exports.catalogue import Disclosure, make_table
 from analysis.exports.rows import judged_items
 from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
-from analysis.report.sections.bias.probes import bias_probes
+from analysis.report.sections.bias.probes import bias_probes, probe_tests
 from analysis.report.study import ReportedStudy
 from judging.bias.probes import target_of
 from judging.models import Judgment
@@ -153,6 +153,20 @@ def test_a_mitigated_probe_is_compared_with_its_own_baseline_and_with_the_plain_
     assert mitigated["mitigated"]["ci"][0] > 0
     assert plain["mitigated"]["by_reason"] == "no_mitigation"
     assert (plain["family"], mitigated["family"]) == (1, 1)
+
+
+def test_the_same_probe_in_two_settings_is_tested_twice(study):
+    for setting in ("standard", "tie"):
+        ask(study, "", setting=setting)
+        ask(study, "length", setting=setting, follows=0.1)
+
+    report = report_of(study)
+
+    first, second = report["bias"]["probes"]
+    assert (first["family"], second["family"]) == (2, 2)
+    assert first["p"] == second["p"] > 0
+    assert first["p_holm"] == second["p_holm"] == pytest.approx(2 * first["p"])
+    assert sorted(probe_tests(report)) == ["probed (standard)", "probed (tie)"]
 
 
 def test_chance_is_measured_where_items_were_asked_twice(study):

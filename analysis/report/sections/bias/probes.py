@@ -24,7 +24,7 @@ from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import PROBES, holds, level_of
 from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.words import features_words
+from analysis.report.words import features_words, run_name
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.comparison.probes import (
     ProbeEffect,
@@ -248,12 +248,15 @@ def _clusters(study: ReportedStudy, item: IntArray) -> dict[str, IntArray]:
 
 
 def _adjust(entries: Sequence[Json]) -> None:
-    """Adjust p over a judge's probes of responses; mitigated ones are a separate family."""
+    """Adjust p over the probes of responses of all runs; mitigated ones are separate families.
+
+    A run of the same probe in another setting, or by another judge, is one more chance to find
+    something.
+    """
     families: dict[tuple[Any, ...], list[Json]] = {}
     for entry in entries:
         if entry["target"] is not None:
-            key = entry["judge"], entry["setting"], entry["features"], *entry["mitigations"]
-            families.setdefault(key, []).append(entry)
+            families.setdefault(tuple(entry["mitigations"]), []).append(entry)
     for members in families.values():
         put_holm(members)
         for entry in members:
@@ -308,7 +311,7 @@ def probes_table(report: ReportJson) -> Table:
         "question. The probe favours one response of each item. Shift: how much more often that "
         "response is chosen; 0 if the probe changes nothing. Its interval and p treat items, "
         "personas and questions as samples; McNemar’s p treats items as independent. Holm: "
-        "adjusted over one judge’s probes with the same mitigation. Random flips: how often two "
+        "adjusted over all runs’ probes with the same mitigation. Random flips: how often two "
         "readings of the same prompt differ, if items were asked several times.",
         first="Judge",
     )
@@ -391,7 +394,7 @@ class ProbeTest:
 
 
 def probe_tests(report: ReportJson) -> dict[str, list[ProbeTest]]:
-    """The tests of each judge; runs with a mitigation are compared with those without in tables."""
+    """The tests by judge, setting and features; those with a mitigation are in tables only."""
     tests: dict[str, list[ProbeTest]] = {}
     level = level_of(report, PROBES)
     for place, entry in enumerate(report.get("bias", {}).get("probes", ())):
@@ -402,8 +405,9 @@ def probe_tests(report: ReportJson) -> dict[str, list[ProbeTest]]:
                 interval = QuantityInterval.at(entry, "shift_ci", path)
                 shift = Quantity("points", of, entry["shift"], f"{path}.shift", interval)
                 result = TestResult(shift, holds(entry, level, "p_holm"))
-            test = ProbeTest(Name(entry["judge"]), Name(entry["probe"]), result)
-            tests.setdefault(entry["judge"], []).append(test)
+            base = {**entry, "run": entry["compared_with"] or entry["run"]}
+            name = run_name(base, report["judges"])
+            tests.setdefault(name, []).append(ProbeTest(Name(name), Name(entry["probe"]), result))
     return tests
 
 
