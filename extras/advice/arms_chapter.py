@@ -54,49 +54,6 @@ class _Rater:
         return _Rater(self.answers.take(rows), *(values[rows] for values in own))
 
 
-def arms(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty for a study without arms."""
-    source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
-    advised = study.data.of(Advised)
-    if source is None or advised is None:
-        return {}
-    item_arms = [item_and_arm(item.key) for item in study.data.items]
-    stems = {stem: place for place, stem in enumerate(sorted({stem for stem, _ in item_arms}))}
-    stem = np.array([stems[name] for name, _ in item_arms], dtype=np.int64)
-    arm = np.array([ARMS.index(a) if a in ARMS else MISSING for _, a in item_arms], dtype=np.int64)
-    margin = float(study.data.study.equivalence_margin)
-    people = _people(study, advised, stem, arm)
-    judged = [(run, _judge(study, advised, run, stem, arm)) for run in study.data.runs]
-    raters = [people, *(rater for run, rater in judged if run.run in advised.runs)]
-    entries = [_entry(rater, source["arms"], margin) for rater in raters]
-    tests = [test for _, tests in entries for test in tests]
-    ps = holm([difference.p for _, difference in tests])
-    adjusted, left = iter(ps), iter(left_by_holm(ps))
-    for _, tests in entries:
-        for entry, difference in tests:
-            reason = why(difference)
-            put(entry, "p_holm", next(adjusted), reason)
-            put(
-                entry,
-                "detectable",
-                detectable_difference(difference, among=next(left)),
-                reason or "no_variation",
-            )
-    runs = [run for run in study.data.runs if run.run in advised.runs]
-    return {
-        "arms": {
-            "from": source["from"],
-            "items": int(source["items"]),
-            "left_out": int(source["left_out"]),
-            "writers": list(source["judges"]),
-            "people": entries[0][0],
-            "judges": [
-                identity(run) | entry for run, (entry, _) in zip(runs, entries[1:], strict=True)
-            ],
-        }
-    }
-
-
 def _people(study: ReportedStudy, advised: Advised, stem: Ints, arm: Ints) -> _Rater:
     rows = study.data.answers
     choice, truth = rows.choice.astype(np.int64), study.truth[rows.item]
@@ -409,7 +366,48 @@ class ArmsSection(Section):
         return "arms" in report and bool(_labelled(report))
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return arms(study)
+        """The entry of report.json; empty for a study without arms."""
+        source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
+        advised = study.data.of(Advised)
+        if source is None or advised is None:
+            return {}
+        item_arms = [item_and_arm(item.key) for item in study.data.items]
+        stems = {stem: place for place, stem in enumerate(sorted({stem for stem, _ in item_arms}))}
+        stem = np.array([stems[name] for name, _ in item_arms], dtype=np.int64)
+        arm = np.array(
+            [ARMS.index(a) if a in ARMS else MISSING for _, a in item_arms], dtype=np.int64
+        )
+        margin = float(study.data.study.equivalence_margin)
+        people = _people(study, advised, stem, arm)
+        judged = [(run, _judge(study, advised, run, stem, arm)) for run in study.data.runs]
+        raters = [people, *(rater for run, rater in judged if run.run in advised.runs)]
+        entries = [_entry(rater, source["arms"], margin) for rater in raters]
+        tests = [test for _, tests in entries for test in tests]
+        ps = holm([difference.p for _, difference in tests])
+        adjusted, left = iter(ps), iter(left_by_holm(ps))
+        for _, tests in entries:
+            for entry, difference in tests:
+                reason = why(difference)
+                put(entry, "p_holm", next(adjusted), reason)
+                put(
+                    entry,
+                    "detectable",
+                    detectable_difference(difference, among=next(left)),
+                    reason or "no_variation",
+                )
+        runs = [run for run in study.data.runs if run.run in advised.runs]
+        return {
+            "arms": {
+                "from": source["from"],
+                "items": int(source["items"]),
+                "left_out": int(source["left_out"]),
+                "writers": list(source["judges"]),
+                "people": entries[0][0],
+                "judges": [
+                    identity(run) | entry for run, (entry, _) in zip(runs, entries[1:], strict=True)
+                ],
+            }
+        }
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         if not self.is_needed(report):

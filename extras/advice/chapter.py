@@ -165,53 +165,6 @@ def _signed(
 _PEOPLE = "People"
 
 
-def advice(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty for a study without advice."""
-    advised = study.data.of(Advised)
-    if advised is None:
-        return {}
-    answers = study.data.answers
-    people = _compare(
-        study,
-        advised.favors,
-        advised.people,
-        answers.item,
-        answers.choice.astype(np.int64),
-        answers.certainty,
-        study.shared.answers,
-    )
-    judges = []
-    for run in study.data.runs:
-        if (before := advised.runs.get(run.run)) is None:
-            continue
-        rows = run.judgments
-        codes = {
-            "item": rows.item,
-            "persona": study.shared.persona[rows.item],
-            "question": study.shared.question[rows.item],
-        }
-        compared = _compare(
-            study,
-            advised.favors,
-            before,
-            rows.item,
-            rows.choice.astype(np.int64),
-            rows.certainty,
-            Sharing.of_items(len(rows), codes),
-        )
-        judges.append(identity(run) | compared)
-    kinds = Counter(kind for kind in advised.kinds if kind)
-    return {
-        "advice": {
-            "items": sum(kinds.values()),
-            "kinds": dict(sorted(kinds.items())),
-            "favors": int((advised.favors >= 0).sum()),
-            "people": people,
-            "judges": judges,
-        }
-    }
-
-
 def _compare(
     study: ReportedStudy,
     favors: Codes,
@@ -340,7 +293,50 @@ after | share | Right after the advice.
         return "advice" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return advice(study)
+        """The entry of report.json; empty for a study without advice."""
+        advised = study.data.of(Advised)
+        if advised is None:
+            return {}
+        answers = study.data.answers
+        people = _compare(
+            study,
+            advised.favors,
+            advised.people,
+            answers.item,
+            answers.choice.astype(np.int64),
+            answers.certainty,
+            study.shared.answers,
+        )
+        judges = []
+        for run in study.data.runs:
+            if (before := advised.runs.get(run.run)) is None:
+                continue
+            rows = run.judgments
+            codes = {
+                "item": rows.item,
+                "persona": study.shared.persona[rows.item],
+                "question": study.shared.question[rows.item],
+            }
+            compared = _compare(
+                study,
+                advised.favors,
+                before,
+                rows.item,
+                rows.choice.astype(np.int64),
+                rows.certainty,
+                Sharing.of_items(len(rows), codes),
+            )
+            judges.append(identity(run) | compared)
+        kinds = Counter(kind for kind in advised.kinds if kind)
+        return {
+            "advice": {
+                "items": sum(kinds.values()),
+                "kinds": dict(sorted(kinds.items())),
+                "favors": int((advised.favors >= 0).sum()),
+                "people": people,
+                "judges": judges,
+            }
+        }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "advice" in report:

@@ -16,58 +16,6 @@ from analysis.stats.systems.win_rates import Contests
 from extras.arena.ranking import ArenaPairs, ranked
 
 
-def arena_json(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty without pairs of an arena."""
-    pairs = study.data.of(ArenaPairs)
-    if pairs is None:
-        return {}
-    votes = study.votes
-    is_pair = pairs.first[votes.item] >= 0
-    item = votes.item[is_pair]
-    ranking = ranked(
-        pairs.names,
-        pairs.first[item],
-        pairs.second[item],
-        votes.choice[is_pair].astype(np.int64),
-        study.shared.answers.take(is_pair),
-    )
-    contests = Contests(pairs.first, pairs.second, len(pairs.names))
-    clusters = study.shared.of_items(np.arange(len(study.data.items)), by_people=True)
-    judges = []
-    for run, judge in zip(study.data.runs, study.judges, strict=True):
-        both = (pairs.first >= 0) & (study.people.answer >= 0) & (judge.answer >= 0)
-        same = ranking_agreement(
-            contests, study.people.answer, judge.answer, clusters, n_draws=study.draws,
-            rng=study.rng(),
-        )  # fmt: skip
-        entry = identity(run) | {"n_both": int(both.sum())}
-        put_estimate(entry, "kendall", same.kendall)
-        for key in ("same_top", "same_order"):
-            put(entry, key, getattr(same, key), same.resampled_reason)
-        decided = pairs.first[judge.answer >= 0] >= 0
-        rows = np.flatnonzero(judge.answer >= 0)[decided]
-        entry["ranking"] = ranked(
-            pairs.names,
-            pairs.first[rows],
-            pairs.second[rows],
-            judge.answer[rows].astype(np.int64),
-            study.shared.judged.take(rows),
-        )
-        judges.append(entry)
-    return {
-        "arena": {
-            "pairs": int((pairs.first >= 0).sum()),
-            "dropped": pairs.dropped,
-            "answers": int(is_pair.sum()),
-            "spent": sum(cost["spent"] for cost in pairs.costs),
-            "ranking": ranking,
-            "met": _met(pairs),
-            "systems": list(pairs.costs),
-            "judges": judges,
-        }
-    }
-
-
 def _met(pairs: ArenaPairs) -> list[Json]:
     """How many pairs any two systems have."""
     known = pairs.first >= 0
@@ -187,7 +135,55 @@ worst | count | Worst place that the run may have.
         return "arena" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return arena_json(study)
+        """The entry of report.json; empty without pairs of an arena."""
+        pairs = study.data.of(ArenaPairs)
+        if pairs is None:
+            return {}
+        votes = study.votes
+        is_pair = pairs.first[votes.item] >= 0
+        item = votes.item[is_pair]
+        ranking = ranked(
+            pairs.names,
+            pairs.first[item],
+            pairs.second[item],
+            votes.choice[is_pair].astype(np.int64),
+            study.shared.answers.take(is_pair),
+        )
+        contests = Contests(pairs.first, pairs.second, len(pairs.names))
+        clusters = study.shared.of_items(np.arange(len(study.data.items)), by_people=True)
+        judges = []
+        for run, judge in zip(study.data.runs, study.judges, strict=True):
+            both = (pairs.first >= 0) & (study.people.answer >= 0) & (judge.answer >= 0)
+            same = ranking_agreement(
+                contests, study.people.answer, judge.answer, clusters, n_draws=study.draws,
+                rng=study.rng(),
+            )  # fmt: skip
+            entry = identity(run) | {"n_both": int(both.sum())}
+            put_estimate(entry, "kendall", same.kendall)
+            for key in ("same_top", "same_order"):
+                put(entry, key, getattr(same, key), same.resampled_reason)
+            decided = pairs.first[judge.answer >= 0] >= 0
+            rows = np.flatnonzero(judge.answer >= 0)[decided]
+            entry["ranking"] = ranked(
+                pairs.names,
+                pairs.first[rows],
+                pairs.second[rows],
+                judge.answer[rows].astype(np.int64),
+                study.shared.judged.take(rows),
+            )
+            judges.append(entry)
+        return {
+            "arena": {
+                "pairs": int((pairs.first >= 0).sum()),
+                "dropped": pairs.dropped,
+                "answers": int(is_pair.sum()),
+                "spent": sum(cost["spent"] for cost in pairs.costs),
+                "ranking": ranking,
+                "met": _met(pairs),
+                "systems": list(pairs.costs),
+                "judges": judges,
+            }
+        }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "arena" in report:

@@ -16,16 +16,6 @@ CERTIFIED, REFUSED = "certified", "refused"
 TARGETS = {FIRST_PERSON: "personas’ own answers", MAJORITY: "majority of annotators"}
 
 
-def certificates(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty for a study without certificates."""
-    certificates = study.data.of(Certificates)
-    if certificates is None:
-        return {}
-    runs = {run.run: run for run in study.data.runs}
-    entries = [identity(runs[entry.run]) | _entry(entry) for entry in certificates.about_runs]
-    return {"certificates": {"computed": certificates.computed, "entries": entries}}
-
-
 def _entry(facts: CertificateFacts) -> Json:
     out: Json = {
         "state": REFUSED if facts.threshold is None else CERTIFIED,
@@ -126,7 +116,13 @@ labelled_share | share | Share of items that it labelled.
         return "certificates" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return certificates(study)
+        """The entry of report.json; empty for a study without certificates."""
+        certificates = study.data.of(Certificates)
+        if certificates is None:
+            return {}
+        runs = {run.run: run for run in study.data.runs}
+        entries = [identity(runs[entry.run]) | _entry(entry) for entry in certificates.about_runs]
+        return {"certificates": {"computed": certificates.computed, "entries": entries}}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "certificates" in report:

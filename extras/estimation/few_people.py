@@ -37,31 +37,6 @@ WORDS = {PEOPLE: "the majority of annotators", OWN: "own answers"}
 SAMPLE, BY_TOPIC, DRAWN = "sample", "topic", "drawn"
 
 
-def estimation(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty if no judge judged items that nobody answered.
-
-    Items without own answers do not count if people answered all items.
-    """
-    unanswered = (study.people.majority.n_votes == 0).sum()
-    if study.votes.n and unanswered < FEWEST:
-        return {}
-    judges = []
-    for run, judge in zip(study.data.runs, study.judges, strict=True):
-        certainty, signal = _certainty(study, run, judge)
-        estimates = [
-            _entry(study, estimand)
-            for estimand in _estimands(study, judge, certainty)
-            if estimand.is_needed
-        ]
-        if estimates:
-            judges.append(identity(run) | {"signal": signal, "estimates": estimates})
-    if not judges:
-        return {}
-    draw = study.data.of(Draw)
-    way = SAMPLE if draw is None else BY_TOPIC if draw.probability is None else DRAWN
-    return {"estimation": {"drawn": way, "judges": judges}}
-
-
 @dataclass(frozen=True, eq=False)
 class Estimand:
     """A share of items: people's answers where they exist, the judge's answers everywhere.
@@ -278,7 +253,28 @@ oracle_share | share | Share of the variance that comes from calibrating.
         return "estimation" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return estimation(study)
+        """The entry of report.json; empty if no judge judged items that nobody answered.
+
+        Items without own answers do not count if people answered all items.
+        """
+        unanswered = (study.people.majority.n_votes == 0).sum()
+        if study.votes.n and unanswered < FEWEST:
+            return {}
+        judges = []
+        for run, judge in zip(study.data.runs, study.judges, strict=True):
+            certainty, signal = _certainty(study, run, judge)
+            estimates = [
+                _entry(study, estimand)
+                for estimand in _estimands(study, judge, certainty)
+                if estimand.is_needed
+            ]
+            if estimates:
+                judges.append(identity(run) | {"signal": signal, "estimates": estimates})
+        if not judges:
+            return {}
+        draw = study.data.of(Draw)
+        way = SAMPLE if draw is None else BY_TOPIC if draw.probability is None else DRAWN
+        return {"estimation": {"drawn": way, "judges": judges}}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "estimation" in report:

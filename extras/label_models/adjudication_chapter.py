@@ -38,42 +38,6 @@ from extras.label_models.models import SplitItem
 PEOPLE, JUDGES = "people with experts or own answers", "judges with experts or own answers"
 
 
-def adjudication(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty if no item was sent to experts."""
-    held = study.data.of(AdjudicatedItems)
-    if held is None:
-        return {}
-    label, counts = held.label(), held.counts()
-    has_decision = counts.sum(axis=1) > 0
-    out: Json = {
-        "items": len(study.data.items),
-        "split": int(held.is_split.sum()),
-        "reasons": dict(sorted(Counter(filter(None, held.reason)).items())),
-        "labelled": int((held.is_split & (label >= 0)).sum()),
-        "disagree": int((held.is_split & has_decision & (label < 0)).sum()),
-        "experts": int(held.choice.shape[0]),
-        "with_account": held.with_account,
-        "from_file": held.from_file,
-        "decisions": int((held.choice >= 0).sum()),
-        "is_closed": held.is_closed,
-        "by_two": int((counts.sum(axis=1) > 1).sum()),
-        "agreement": estimate(percent_agreement(counts, n_draws=study.draws, rng=study.rng())),
-        "alpha": estimate(krippendorff_alpha(counts, n_draws=study.draws, rng=study.rng())),
-    }
-    by_experts = np.where(held.is_split, label, MISSING)
-    own = study.truth
-    both = (by_experts >= 0) & (own >= 0)
-    same = general_proportion((by_experts == own)[both], study.shared.judged.take(both))
-    out["own_answers"] = cell(same, "value", "count")
-    out["people"] = _person(study, by_experts)
-    judges = [
-        identity(run) | _judge(study, place, by_experts, held)
-        for place, run in enumerate(study.data.runs)
-    ]
-    put_holm([entry["difference"] for entry in judges])
-    return {"adjudication": out | {"judges": judges}}
-
-
 def _person(study: ReportedStudy, by_experts: Ints) -> Json:
     """Single answers of annotators to the items that experts decided."""
     item, choice = study.votes.item, study.votes.choice.astype(np.int64)
@@ -204,7 +168,39 @@ class AdjudicationSection(Section):
         return "adjudication" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return adjudication(study)
+        """The entry of report.json; empty if no item was sent to experts."""
+        held = study.data.of(AdjudicatedItems)
+        if held is None:
+            return {}
+        label, counts = held.label(), held.counts()
+        has_decision = counts.sum(axis=1) > 0
+        out: Json = {
+            "items": len(study.data.items),
+            "split": int(held.is_split.sum()),
+            "reasons": dict(sorted(Counter(filter(None, held.reason)).items())),
+            "labelled": int((held.is_split & (label >= 0)).sum()),
+            "disagree": int((held.is_split & has_decision & (label < 0)).sum()),
+            "experts": int(held.choice.shape[0]),
+            "with_account": held.with_account,
+            "from_file": held.from_file,
+            "decisions": int((held.choice >= 0).sum()),
+            "is_closed": held.is_closed,
+            "by_two": int((counts.sum(axis=1) > 1).sum()),
+            "agreement": estimate(percent_agreement(counts, n_draws=study.draws, rng=study.rng())),
+            "alpha": estimate(krippendorff_alpha(counts, n_draws=study.draws, rng=study.rng())),
+        }
+        by_experts = np.where(held.is_split, label, MISSING)
+        own = study.truth
+        both = (by_experts >= 0) & (own >= 0)
+        same = general_proportion((by_experts == own)[both], study.shared.judged.take(both))
+        out["own_answers"] = cell(same, "value", "count")
+        out["people"] = _person(study, by_experts)
+        judges = [
+            identity(run) | _judge(study, place, by_experts, held)
+            for place, run in enumerate(study.data.runs)
+        ]
+        put_holm([entry["difference"] for entry in judges])
+        return {"adjudication": out | {"judges": judges}}
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         facts = report.get("adjudication")

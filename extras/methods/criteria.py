@@ -86,23 +86,6 @@ def _most(counts: Any) -> Codes:
 CRITERIA = ExtraReader("criterion verdicts", criterion_verdicts_of)
 
 
-def criteria(study: Arrays) -> Json:
-    """The entry of report.json; empty if no run judged by criteria."""
-    stored = study.data.of(CriterionVerdicts)
-    if stored is None:
-        return {}
-    judges = []
-    for run, overall in zip(study.data.runs, study.judges, strict=True):
-        if (verdicts := stored.runs.get(run.run)) is None:
-            continue
-        by_criterion = [
-            {"criterion": name} | _criterion(study, verdicts[:, n].astype(np.int64), overall.answer)
-            for n, name in enumerate(stored.names)
-        ]
-        judges.append(identity(run) | {"criteria": by_criterion})
-    return {"criteria": {"names": list(stored.names), "judges": judges}}
-
-
 def _criterion(study: Arrays, verdict: Ints, overall: Ints) -> Json:
     known = verdict >= 0
     out: Json = {"n": int(known.sum()), "ties": int((verdict == TIE).sum())}
@@ -167,7 +150,21 @@ agree | count | Items on which the criterion agrees.
         return "criteria" in report
 
     def compute(self, study: Arrays, earlier: ReportJson) -> Json:
-        return criteria(study)
+        """The entry of report.json; empty if no run judged by criteria."""
+        stored = study.data.of(CriterionVerdicts)
+        if stored is None:
+            return {}
+        judges = []
+        for run, overall in zip(study.data.runs, study.judges, strict=True):
+            if (verdicts := stored.runs.get(run.run)) is None:
+                continue
+            by_criterion = [
+                {"criterion": name}
+                | _criterion(study, verdicts[:, n].astype(np.int64), overall.answer)
+                for n, name in enumerate(stored.names)
+            ]
+            judges.append(identity(run) | {"criteria": by_criterion})
+        return {"criteria": {"names": list(stored.names), "judges": judges}}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "criteria" in report:

@@ -37,29 +37,6 @@ from extras.methods.stats.response_sets import (
 )
 
 
-def possible_accuracy(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty if the items' source states no retest agreement.
-
-    Only with two options: a third changes both chance and ceiling.
-    """
-    retest = study.data.study.source.get("retest_agreement")
-    # The source of an imported file is stored unchecked.
-    if not isinstance(retest, int | float) or not 0.5 < retest <= 1 or study.votes.n_options > 2:
-        return {}
-    ceiling = retest_ceiling(retest)
-    judges = zip(study.data.runs, study.judges, strict=True)
-    return {
-        "possible_accuracy": {
-            "retest": retest,
-            "ceiling": ceiling,
-            "people": _side(study.people, study.shared.items, retest),
-            "judges": [
-                identity(run) | _side(judge, study.shared.judged, retest) for run, judge in judges
-            ],
-        }
-    }
-
-
 def _side(side: Verdicts, sharing: Sharing, retest: float) -> Json:
     proportion = general_proportion(side.correct[side.scored] == 1, sharing.take(side.scored))
     accuracy = Estimate(
@@ -102,7 +79,31 @@ possible_accuracy.ceiling | share | Best possible accuracy.
 """
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return possible_accuracy(study)
+        """The entry of report.json; empty if the items' source states no retest agreement.
+
+        Only with two options: a third changes both chance and ceiling.
+        """
+        retest = study.data.study.source.get("retest_agreement")
+        # The source of an imported file is stored unchecked.
+        if (
+            not isinstance(retest, int | float)
+            or not 0.5 < retest <= 1
+            or study.votes.n_options > 2
+        ):
+            return {}
+        ceiling = retest_ceiling(retest)
+        judges = zip(study.data.runs, study.judges, strict=True)
+        return {
+            "possible_accuracy": {
+                "retest": retest,
+                "ceiling": ceiling,
+                "people": _side(study.people, study.shared.items, retest),
+                "judges": [
+                    identity(run) | _side(judge, study.shared.judged, retest)
+                    for run, judge in judges
+                ],
+            }
+        }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "possible_accuracy" in report:
@@ -113,40 +114,6 @@ TIE = 2
 # People were not asked twice: when forced, an answer of “either” counts half for each side.
 EVEN = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
 ASKED, REBUILT = "asked", "rebuilt"
-
-
-def response_sets(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty unless people answered and could accept either response.
-
-    It lists the judges that could do the same, each with the forced-choice run of the same judge,
-    features, wording and framing.
-    """
-    counts = study.votes.counts()
-    if not study.data.answers_are_sets or counts.shape[1] < TIE + 1 or not counts.any():
-        return {}
-    pairs = list(zip(study.data.runs, study.judges, strict=True))
-    judges = [
-        _judge_of_sets(study, counts, run, judge, _forced_run(run, pairs))
-        for run, judge in pairs
-        if run.offers_tie
-    ]
-    if not judges:
-        return {}
-    for reading in ("sets", "forced"):
-        places = ranks([entry[reading]["value"] for entry in judges])
-        for entry, place in zip(judges, places, strict=True):
-            put(entry[reading], "place", place, entry[reading].get("value_reason"))
-    total = int(counts.sum())
-    return {
-        "response_sets": {
-            "answers": total,
-            "either": int(counts[:, TIE].sum()),
-            "same_order": all(
-                entry["sets"]["place"] == entry["forced"]["place"] for entry in judges
-            ),
-            "judges": judges,
-        }
-    }
 
 
 def _forced_run(run: RunData, pairs: list[tuple[RunData, Verdicts]]) -> Verdicts | None:
@@ -272,7 +239,37 @@ rebuilt | object | Distance of the forced choices rebuilt from the sets.
 """
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return response_sets(study)
+        """The entry of report.json; empty unless people answered and could accept either response.
+
+        It lists the judges that could do the same, each with the forced-choice run of the same
+        judge, features, wording and framing.
+        """
+        counts = study.votes.counts()
+        if not study.data.answers_are_sets or counts.shape[1] < TIE + 1 or not counts.any():
+            return {}
+        pairs = list(zip(study.data.runs, study.judges, strict=True))
+        judges = [
+            _judge_of_sets(study, counts, run, judge, _forced_run(run, pairs))
+            for run, judge in pairs
+            if run.offers_tie
+        ]
+        if not judges:
+            return {}
+        for reading in ("sets", "forced"):
+            places = ranks([entry[reading]["value"] for entry in judges])
+            for entry, place in zip(judges, places, strict=True):
+                put(entry[reading], "place", place, entry[reading].get("value_reason"))
+        total = int(counts.sum())
+        return {
+            "response_sets": {
+                "answers": total,
+                "either": int(counts[:, TIE].sum()),
+                "same_order": all(
+                    entry["sets"]["place"] == entry["forced"]["place"] for entry in judges
+                ),
+                "judges": judges,
+            }
+        }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "response_sets" in report:
@@ -299,31 +296,6 @@ def finding(report: ReportJson) -> Sentence:
 
 FEWEST_ANSWERS = 2  # mean over items with an answer
 PERSON, OTHERS = "One annotator", "Majority of the item’s other annotators"
-
-
-def disagreement(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty without judges or with few items that have two answers."""
-    votes = study.votes
-    counts = votes.counts()
-    answers = counts.sum(axis=1)
-    if not study.data.runs or votes.n < FEWEST_ANSWERS * max(int((answers > 0).sum()), 1):
-        return {}
-    sharing = study.shared.items
-    ceiling = agreement_ceiling(counts, sharing)
-    entry: Json = {
-        "items": ceiling.n_items,
-        "answers_per_item": votes.n / int((answers > 0).sum()),
-        "chance": 1 / votes.n_options,
-        "ceiling": {"low": estimate(ceiling.low), "high": estimate(ceiling.high)},
-    }
-    for name, agreed in (
-        ("person", pair_agreement(counts)),
-        ("others", majority_of_others(counts)),
-    ):
-        entry[name] = _share(share_of_possible(agreed, counts, sharing), ceiling.n_items)
-    runs = zip(study.data.runs, study.judges, strict=True)
-    entry["judges"] = [_judge_of_possible(study, counts, run, judge) for run, judge in runs]
-    return {"disagreement": entry}
 
 
 def _judge_of_possible(
@@ -396,7 +368,28 @@ share.up_to | share | Share of the best possible agreement, at most.
         return any(key in report for key in ("disagreement", *(part.name for part in self.parts)))
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return disagreement(study)
+        """Empty without judges, or with few items that have two answers."""
+        votes = study.votes
+        counts = votes.counts()
+        answers = counts.sum(axis=1)
+        if not study.data.runs or votes.n < FEWEST_ANSWERS * max(int((answers > 0).sum()), 1):
+            return {}
+        sharing = study.shared.items
+        ceiling = agreement_ceiling(counts, sharing)
+        entry: Json = {
+            "items": ceiling.n_items,
+            "answers_per_item": votes.n / int((answers > 0).sum()),
+            "chance": 1 / votes.n_options,
+            "ceiling": {"low": estimate(ceiling.low), "high": estimate(ceiling.high)},
+        }
+        for name, agreed in (
+            ("person", pair_agreement(counts)),
+            ("others", majority_of_others(counts)),
+        ):
+            entry[name] = _share(share_of_possible(agreed, counts, sharing), ceiling.n_items)
+        runs = zip(study.data.runs, study.judges, strict=True)
+        entry["judges"] = [_judge_of_possible(study, counts, run, judge) for run, judge in runs]
+        return {"disagreement": entry}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "disagreement" in report:

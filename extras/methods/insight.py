@@ -28,26 +28,6 @@ from extras.methods.stats.meta_d import N_LEVELS, Insight, insight, insight_diff
 CLAIM = "insight against people"
 
 
-def insight_of_sides(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty if the M-ratio is undefined for every side."""
-    votes, truth, shared = study.votes, study.binary_truth, study.shared
-    of_item, items = truth[votes.item], np.arange(truth.size)
-    people = insight(of_item, votes.choice, votes.certainty, shared.answers, by=votes.annotator)
-    judges = [
-        insight(truth, judge.answer, judge.certainty, shared.judged) for judge in study.judges
-    ]
-    if all(side.m_ratio is None for side in (people, *judges)):
-        return {}
-    gaps = [insight_difference(judge, items, people, votes.item, shared.items) for judge in judges]
-    entries = [
-        identity(run) | _entry(judge) | {"difference": _difference(gap, p)}
-        for run, judge, gap, p in zip(
-            study.data.runs, judges, gaps, holm([gap.p for gap in gaps]), strict=True
-        )
-    ]
-    return {"insight": {"levels": N_LEVELS, "people": _entry(people), "judges": entries}}
-
-
 def _entry(insight: Insight) -> Json:
     out: Json = {"n": insight.n, "n_right": insight.n_right, "levels": insight.n_levels}
     out |= pick(insight, {name: name for name in ("d_prime", "meta_d", "m_ratio")})
@@ -118,7 +98,25 @@ m_ratio | number | `meta_d` divided by `d_prime`.
         return "insight" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return insight_of_sides(study)
+        """The entry of report.json; empty if the M-ratio is undefined for every side."""
+        votes, truth, shared = study.votes, study.binary_truth, study.shared
+        of_item, items = truth[votes.item], np.arange(truth.size)
+        people = insight(of_item, votes.choice, votes.certainty, shared.answers, by=votes.annotator)
+        judges = [
+            insight(truth, judge.answer, judge.certainty, shared.judged) for judge in study.judges
+        ]
+        if all(side.m_ratio is None for side in (people, *judges)):
+            return {}
+        gaps = [
+            insight_difference(judge, items, people, votes.item, shared.items) for judge in judges
+        ]
+        entries = [
+            identity(run) | _entry(judge) | {"difference": _difference(gap, p)}
+            for run, judge, gap, p in zip(
+                study.data.runs, judges, gaps, holm([gap.p for gap in gaps]), strict=True
+            )
+        ]
+        return {"insight": {"levels": N_LEVELS, "people": _entry(people), "judges": entries}}
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         judges = report["insight"]["judges"] if "insight" in report else ()

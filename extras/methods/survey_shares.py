@@ -12,13 +12,14 @@ import numpy as np
 
 from analysis.data.arrays import Dataset, DesignData
 from analysis.data.extras import ExtraReader
-from analysis.data.verdicts import Floats, Shares, answer_shares, probability_shares
+from analysis.data.verdicts import Floats, Shares, probability_shares
 from analysis.report.report_json import Json, estimate
 from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import run_name
 from analysis.stats.comparison.general_difference import general_difference
+from extras.methods.distances import answer_shares
 from studies.models import Item, Study
 
 _SOURCES = (

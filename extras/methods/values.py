@@ -80,35 +80,6 @@ def item_values_of(study: Study, data: Dataset, position: Mapping[int, int]) -> 
 ITEM_VALUES = ExtraReader("item values", item_values_of)
 
 
-def values_entry(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty without values of items."""
-    stored = study.data.of(ItemValues)
-    if stored is None:
-        return {}
-    of_value = stored.on_one_side()
-    rows = {value: row for value, row in of_value.items() if row[0].size >= FEWEST_ITEMS}
-    answers, shared = study.data.answers, study.shared
-    n = len(stored.sides)
-    judges = [
-        identity(run) | {"chosen": _chosen(rows, n, np.arange(n), judge.answer, shared.judged)}
-        for run, judge in zip(study.data.runs, study.judges, strict=True)
-    ]
-    return {
-        "item_values": {
-            "items": sum(side is not None for side in stored.sides),
-            "names": len(of_value),
-            "rows": [
-                {"name": value, "items": int(items.size), "acts": float((side == 0).mean())}
-                for value, (items, side) in rows.items()
-            ],
-            "people": _chosen(
-                rows, n, answers.item, answers.choice.astype(np.int64), shared.answers
-            ),
-            "judges": judges,
-        }
-    }
-
-
 def _chosen(
     rows: Mapping[str, tuple[Ints, Ints]],
     n_items: int,
@@ -190,7 +161,32 @@ chosen_n | count | Answers that chose the side of the value.
         return "item_values" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return values_entry(study)
+        """The entry of report.json; empty without values of items."""
+        stored = study.data.of(ItemValues)
+        if stored is None:
+            return {}
+        of_value = stored.on_one_side()
+        rows = {value: row for value, row in of_value.items() if row[0].size >= FEWEST_ITEMS}
+        answers, shared = study.data.answers, study.shared
+        n = len(stored.sides)
+        judges = [
+            identity(run) | {"chosen": _chosen(rows, n, np.arange(n), judge.answer, shared.judged)}
+            for run, judge in zip(study.data.runs, study.judges, strict=True)
+        ]
+        return {
+            "item_values": {
+                "items": sum(side is not None for side in stored.sides),
+                "names": len(of_value),
+                "rows": [
+                    {"name": value, "items": int(items.size), "acts": float((side == 0).mean())}
+                    for value, (items, side) in rows.items()
+                ],
+                "people": _chosen(
+                    rows, n, answers.item, answers.choice.astype(np.int64), shared.answers
+                ),
+                "judges": judges,
+            }
+        }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if self.is_needed(report) and report["item_values"]["rows"]:

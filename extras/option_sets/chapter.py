@@ -122,29 +122,6 @@ _METHOD = (
 )
 
 
-def option_sets(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty for a study without sets."""
-    sets = study.data.of(RankedSets)
-    if sets is None:
-        return {}
-    sizes, counts = np.unique(sets.sizes, return_counts=True)
-    judges = [
-        identity(run) | _judge(study, sets, sets.rankings[run.run], run.seed)
-        for run in study.data.runs
-        if run.run in sets.rankings
-    ]
-    entry: Json = {
-        "items": int((sets.set_of >= 0).sum()),
-        "sets": int(sets.sizes.size),
-        "sizes": {str(k): int(n) for k, n in zip(sizes, counts, strict=True)},
-        "rules": list(sets.rules),
-        "judges": judges,
-    }
-    if sets.people:
-        entry["people"] = _people(study, sets)
-    return {"option_sets": entry}
-
-
 def _judge(study: ReportedStudy, sets: RankedSets, replies: Sequence[Ranked], seed: int) -> Json:
     """A judge's reading of each set, and whether the other order has the same first option."""
     first = _one_reading_each(replies, seed)
@@ -342,7 +319,26 @@ class OptionSetsSection(Section):
         return "option_sets" in report or "consistency" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return option_sets(study)
+        """The entry of report.json; empty for a study without sets."""
+        sets = study.data.of(RankedSets)
+        if sets is None:
+            return {}
+        sizes, counts = np.unique(sets.sizes, return_counts=True)
+        judges = [
+            identity(run) | _judge(study, sets, sets.rankings[run.run], run.seed)
+            for run in study.data.runs
+            if run.run in sets.rankings
+        ]
+        entry: Json = {
+            "items": int((sets.set_of >= 0).sum()),
+            "sets": int(sets.sizes.size),
+            "sizes": {str(k): int(n) for k, n in zip(sizes, counts, strict=True)},
+            "rules": list(sets.rules),
+            "judges": judges,
+        }
+        if sets.people:
+            entry["people"] = _people(study, sets)
+        return {"option_sets": entry}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "option_sets" in report:

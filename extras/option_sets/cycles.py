@@ -230,30 +230,6 @@ def _triples(table: FloatArray) -> list[tuple[bool, bool, bool]]:
 BOTH = "both"
 
 
-def consistency(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty without sets of three responses.
-
-    Without such sets, the table of positions shows how both orders agree.
-    """
-    if study.data.of(OptionSets) is None:
-        return {}
-    judges = []
-    ranked = study.data.of(RankedSets)
-    for run, judge in zip(study.data.runs, study.judges, strict=True):
-        entry = identity(run) | _triples_of_side(study, judge.answer)
-        if run.setting == "listwise" or (ranked is not None and run.run in ranked.rankings):
-            # A reply ranks the whole set, which never has a cycle, so 0 % would say nothing.
-            none = {"n": 0, "correct": 0} | undefined("one_order", "value", "ci")
-            entry |= {"cyclic": none, "intransitive": dict(none)}
-            entry |= undefined("one_order", "edits", "bounded")
-        if run.orders == BOTH:
-            entry["orders"] = _orders(study, run)
-        judges.append(entry)
-    return {
-        "consistency": {"people": _triples_of_side(study, study.people.answer), "judges": judges}
-    }
-
-
 def _orders(study: ReportedStudy, run: RunData) -> Json:
     """The share of items with different choices in the two orders."""
     rows = run.judgments
@@ -332,7 +308,30 @@ class Consistency(Section):
     """
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return consistency(study)
+        """The entry of report.json; empty without sets of three responses.
+
+        Without such sets, the table of positions shows how both orders agree.
+        """
+        if study.data.of(OptionSets) is None:
+            return {}
+        judges = []
+        ranked = study.data.of(RankedSets)
+        for run, judge in zip(study.data.runs, study.judges, strict=True):
+            entry = identity(run) | _triples_of_side(study, judge.answer)
+            if run.setting == "listwise" or (ranked is not None and run.run in ranked.rankings):
+                # A reply ranks the whole set, which never has a cycle, so 0 % would say nothing.
+                none = {"n": 0, "correct": 0} | undefined("one_order", "value", "ci")
+                entry |= {"cyclic": none, "intransitive": dict(none)}
+                entry |= undefined("one_order", "edits", "bounded")
+            if run.orders == BOTH:
+                entry["orders"] = _orders(study, run)
+            judges.append(entry)
+        return {
+            "consistency": {
+                "people": _triples_of_side(study, study.people.answer),
+                "judges": judges,
+            }
+        }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "consistency" in report:

@@ -23,41 +23,6 @@ from extras.own_answers.retest import retest_of, share_of_retest
 _TIE = 2
 
 
-def retest(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty without answers given twice."""
-    retests = study.data.of(Retests)
-    if retests is None:
-        return {}
-    # With a third option, chance level and ceiling would differ.
-    two = (retests.first < _TIE) & (retests.again < _TIE)
-    every = np.ones(two.size, dtype=bool)
-    has_ties = study.data.study.allow_tie
-    overall = _found(retests, every)
-    sure = retests.certainty >= study.threshold
-    unsure = retests.certainty < study.threshold
-    out: Json = {
-        "people": len(retests.people),
-        "is_linked": retests.is_linked,
-        "all": _entry(overall, has_ties),
-        "high": _entry(_found(retests, sure), has_ties),
-        "low": _entry(_found(retests, unsure), has_ties),
-        "threshold": study.threshold,
-        "with_ties": has_ties,
-        "two_options": int(two.sum()),
-    }
-    if retests.is_linked and not has_ties:
-        judges = zip(study.data.runs, study.judges, strict=True)
-        out["share_of_people"] = _side(study, study.people, study.shared.items, retests)
-        out["share_of_judges"] = [
-            identity(run) | _side(study, judge, study.shared.judged, retests)
-            for run, judge in judges
-        ]
-    if unstable := list(_unstable(study)):
-        out["changed_by_people"] = _changed(overall.agreement) | {"items": overall.agreement.n}
-        out["changed_by_judges"] = unstable
-    return {"retest": out}
-
-
 def _unstable(study: ReportedStudy) -> Iterator[Json]:
     """How often a run changes its choice when it reads an item again in the same order."""
     for run in study.data.runs:
@@ -223,7 +188,38 @@ share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 the ceiling
         return "retest" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return retest(study)
+        """The entry of report.json; empty without answers given twice."""
+        retests = study.data.of(Retests)
+        if retests is None:
+            return {}
+        # With a third option, chance level and ceiling would differ.
+        two = (retests.first < _TIE) & (retests.again < _TIE)
+        every = np.ones(two.size, dtype=bool)
+        has_ties = study.data.study.allow_tie
+        overall = _found(retests, every)
+        sure = retests.certainty >= study.threshold
+        unsure = retests.certainty < study.threshold
+        out: Json = {
+            "people": len(retests.people),
+            "is_linked": retests.is_linked,
+            "all": _entry(overall, has_ties),
+            "high": _entry(_found(retests, sure), has_ties),
+            "low": _entry(_found(retests, unsure), has_ties),
+            "threshold": study.threshold,
+            "with_ties": has_ties,
+            "two_options": int(two.sum()),
+        }
+        if retests.is_linked and not has_ties:
+            judges = zip(study.data.runs, study.judges, strict=True)
+            out["share_of_people"] = _side(study, study.people, study.shared.items, retests)
+            out["share_of_judges"] = [
+                identity(run) | _side(study, judge, study.shared.judged, retests)
+                for run, judge in judges
+            ]
+        if unstable := list(_unstable(study)):
+            out["changed_by_people"] = _changed(overall.agreement) | {"items": overall.agreement.n}
+            out["changed_by_judges"] = unstable
+        return {"retest": out}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "retest" in report:

@@ -31,16 +31,6 @@ _SEED = 20240701
 KIND = "who completed a later wave"  # of claims
 
 
-def wave(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty in a study that is no later wave."""
-    answers = study.data.of(WaveAnswers)
-    if answers is None:
-        return {}
-    return {
-        "wave": _people(answers) | {"attrition": _attrition(answers), "change": _change(answers)}
-    }
-
-
 def _people(answers: WaveAnswers) -> Json:
     n, done = answers.completed.size, int(answers.completed.sum())
     return {
@@ -254,7 +244,14 @@ of_people.correct | object | Of the share of right answers.
         return "wave" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return wave(study)
+        """The entry of report.json; empty in a study that is no later wave."""
+        answers = study.data.of(WaveAnswers)
+        if answers is None:
+            return {}
+        return {
+            "wave": _people(answers)
+            | {"attrition": _attrition(answers), "change": _change(answers)}
+        }
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         return {KIND: [test["p_adjusted"] for test in _tests(report)]} if "wave" in report else {}

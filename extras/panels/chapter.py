@@ -30,45 +30,6 @@ MEASURES = {"accuracy": "accuracy", "agreement": "agreement with others"}
 NO_VALUES = {"accuracy": "not_scored", "agreement": "no_pairs"}
 
 
-def panels(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty if no panel sent anybody."""
-    sent = study.data.of(PanelsOfPeople)
-    if sent is None:
-        return {}
-    answers = study.data.answers
-    choice, truth = answers.choice.astype(np.int64), study.truth[answers.item]
-    is_scored = (choice >= 0) & (truth >= 0)
-    values = {
-        "accuracy": np.where(is_scored, choice == truth, np.nan),
-        "agreement": agreement_with_others(choice, answers.item),
-    }
-    scores = {
-        name: person_scores(measured, answers.item, answers.rater, len(study.data.raters))
-        for name, measured in values.items()
-    }
-    tests = {name: panels_differ(of, sent.panel, rng=study.rng()) for name, of in scores.items()}
-    for name, measured in values.items():
-        if np.isnan(measured).all():
-            tests[name] = replace(tests[name], reason=NO_VALUES[name])
-    adjusted = holm([test.p for test in tests.values()])
-    of_answer = sent.panel[answers.rater]
-    people = np.unique(answers.rater)
-    return {
-        "panels": {
-            "groups": [
-                _group(name, of_answer == place, int((sent.panel[people] == place).sum()), values)
-                | _above(sent.panel == place, scores)
-                for place, name in enumerate(sent.names)
-                if (sent.panel[people] == place).any()
-            ],
-            "tests": [
-                _test(name, test, p)
-                for (name, test), p in zip(tests.items(), adjusted, strict=True)
-            ],
-        }
-    }
-
-
 def _group(
     name: str, rows: "np.typing.NDArray[np.bool_]", people: int, values: Mapping[str, Scores]
 ) -> Json:
@@ -166,7 +127,46 @@ class PanelsSection(Section):
         return bool(report.get("panels", {}).get("groups"))
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return panels(study)
+        """The entry of report.json; empty if no panel sent anybody."""
+        sent = study.data.of(PanelsOfPeople)
+        if sent is None:
+            return {}
+        answers = study.data.answers
+        choice, truth = answers.choice.astype(np.int64), study.truth[answers.item]
+        is_scored = (choice >= 0) & (truth >= 0)
+        values = {
+            "accuracy": np.where(is_scored, choice == truth, np.nan),
+            "agreement": agreement_with_others(choice, answers.item),
+        }
+        scores = {
+            name: person_scores(measured, answers.item, answers.rater, len(study.data.raters))
+            for name, measured in values.items()
+        }
+        tests = {
+            name: panels_differ(of, sent.panel, rng=study.rng()) for name, of in scores.items()
+        }
+        for name, measured in values.items():
+            if np.isnan(measured).all():
+                tests[name] = replace(tests[name], reason=NO_VALUES[name])
+        adjusted = holm([test.p for test in tests.values()])
+        of_answer = sent.panel[answers.rater]
+        people = np.unique(answers.rater)
+        return {
+            "panels": {
+                "groups": [
+                    _group(
+                        name, of_answer == place, int((sent.panel[people] == place).sum()), values
+                    )
+                    | _above(sent.panel == place, scores)
+                    for place, name in enumerate(sent.names)
+                    if (sent.panel[people] == place).any()
+                ],
+                "tests": [
+                    _test(name, test, p)
+                    for (name, test), p in zip(tests.items(), adjusted, strict=True)
+                ],
+            }
+        }
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         if not self.is_needed(report):

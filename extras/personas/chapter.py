@@ -161,23 +161,6 @@ class Twins:
         return cls(before, after, Sharing.of(n, {ANNOTATOR: people} | kinds), Sharing.of(n, kinds))
 
 
-def counterfactuals(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty for a study without changed twins."""
-    source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
-    keys = {item.key for item in study.data.items}
-    changed = [
-        feature
-        for feature in (source["features"] if source is not None else ())
-        if any(key_with(key, feature["mark"]) in keys for key in keys)
-    ]
-    if source is None or not changed:
-        return {}
-    attributes = [_attribute(study, feature) for feature in changed]
-    tests = [judge["beyond_people"] for attribute in attributes for judge in attribute["judges"]]
-    put_holm(tests)
-    return {"bias": {SOURCE: {"from": source["from"], "attributes": attributes}}}
-
-
 def _attribute(study: ReportedStudy, changed: Mapping[str, Any]) -> Json:
     """How far people's and each run's answers shift with one attribute."""
     twins = Twins.of(study, changed["mark"])
@@ -272,7 +255,22 @@ class Counterfactual(Section):
         return SOURCE in report.get("bias", {})
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return counterfactuals(study)
+        """The entry of report.json; empty for a study without changed twins."""
+        source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
+        keys = {item.key for item in study.data.items}
+        changed = [
+            feature
+            for feature in (source["features"] if source is not None else ())
+            if any(key_with(key, feature["mark"]) in keys for key in keys)
+        ]
+        if source is None or not changed:
+            return {}
+        attributes = [_attribute(study, feature) for feature in changed]
+        tests = [
+            judge["beyond_people"] for attribute in attributes for judge in attribute["judges"]
+        ]
+        put_holm(tests)
+        return {"bias": {SOURCE: {"from": source["from"], "attributes": attributes}}}
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", ())

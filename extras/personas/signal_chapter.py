@@ -119,20 +119,6 @@ def run_counts(study: ReportedStudy, run: RunData) -> list[Ints]:
     return by_order or [np.zeros(shape, dtype=np.int64)]
 
 
-def persona_signal(study: ReportedStudy) -> Json:
-    """The entries of report.json; empty without other personas and without shared questions."""
-    out: Json = {}
-    source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
-    if source is not None:
-        twins = Twins.of(study, source["mark"], of_others=True)
-        if twins.before.size:
-            out[SOURCE] = _signal(study, twins, source)
-    asked = study.data.of(SharedQuestions)
-    if asked is not None:
-        out["individuality"] = _individuality(study, asked)
-    return out
-
-
 def _signal(study: ReportedStudy, twins: Twins, source: Mapping[str, Any]) -> Json:
     margin = float(study.data.study.equivalence_margin)
     people = study.votes.counts()
@@ -360,7 +346,17 @@ class PersonaSignal(Section):
         return SOURCE in report or (entry is not None and bool(_labelled(entry)))
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return persona_signal(study)
+        """The entries of report.json; empty without other personas and without shared questions."""
+        out: Json = {}
+        source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
+        if source is not None:
+            twins = Twins.of(study, source["mark"], of_others=True)
+            if twins.before.size:
+                out[SOURCE] = _signal(study, twins, source)
+        asked = study.data.of(SharedQuestions)
+        if asked is not None:
+            out["individuality"] = _individuality(study, asked)
+        return out
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         if SOURCE not in report:

@@ -20,19 +20,6 @@ CLAIM = "rules"
 WHO = {"people": "People"}
 
 
-def rules_of_runs(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty without a finished search."""
-    stored = study.data.of(StudyRules)
-    entries = [count_rules(study, search) for search in stored.searches] if stored else []
-    entries = [entry for entry in entries if entry]
-    rules = [rule for entry in entries for rule in entry["rules"]]
-    # Over the rules of all runs; a run's own page corrects for its own rules.
-    adjusted = holm([rule["p"] for rule in rules], [rule["weight"] for rule in rules])
-    for rule, p in zip(rules, adjusted, strict=True):
-        put(rule, "p_holm", p, rule.get("p_reason"))
-    return {"rules": entries} if entries else {}
-
-
 def rules_table(report: ReportJson) -> Table:
     entries = report["rules"]
     rows = [
@@ -139,7 +126,16 @@ reconstructed.right | count | The same as a number.
         return "rules" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return rules_of_runs(study)
+        """The entry of report.json; empty without a finished search."""
+        stored = study.data.of(StudyRules)
+        entries = [count_rules(study, search) for search in stored.searches] if stored else []
+        entries = [entry for entry in entries if entry]
+        rules = [rule for entry in entries for rule in entry["rules"]]
+        # Over the rules of all runs; a run's own page corrects for its own rules.
+        adjusted = holm([rule["p"] for rule in rules], [rule["weight"] for rule in rules])
+        for rule, p in zip(rules, adjusted, strict=True):
+            put(rule, "p_holm", p, rule.get("p_reason"))
+        return {"rules": entries} if entries else {}
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         entries = report.get("rules", ())

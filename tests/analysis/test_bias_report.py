@@ -11,7 +11,7 @@ from analysis.exports.catalogue import Disclosure, make_table
 from analysis.exports.rows import judged_items
 from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
-from analysis.report.sections.bias.probes import bias_probes, probe_tests
+from analysis.report.sections.bias.probes import Probes, probe_tests
 from analysis.report.study import ReportedStudy
 from judging.bias.probes import target_of
 from judging.models import Judgment
@@ -48,7 +48,8 @@ def table(study, name):
 
 
 def section_of(study):
-    return bias_probes(ReportedStudy(load_dataset(study.slug), 70, seed=1, draws=20))["bias"]
+    reported = ReportedStudy(load_dataset(study.slug), 70, seed=1, draws=20)
+    return Probes().compute(reported, {})["bias"]
 
 
 @pytest.mark.nightly

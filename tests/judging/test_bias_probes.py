@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
-from analysis.report.sections.bias.probes import bias_probes
+from analysis.report.sections.bias.probes import Probes
 from analysis.report.study import ReportedStudy as ReportStudy
 from judging.bias.probe_choices import PROBES, probe_choice, warned
 from judging.bias.probes import Asked, Example, not_the_same
@@ -449,7 +449,7 @@ def test_a_bias_planted_in_a_server_is_in_the_report_of_a_campaign(transactional
         work_off(run_id=run.pk)
 
     data = load_dataset("planted")
-    found = bias_probes(ReportStudy(data, 70, seed=1, draws=20))["bias"]["probes"]
+    found = Probes().compute(ReportStudy(data, 70, seed=1, draws=20), {})["bias"]["probes"]
     source, length, warned = (
         next(each for each in found if [each["probe"], *each["mitigations"]] == names)
         for names in (["source"], ["length"], ["source", "warning"])

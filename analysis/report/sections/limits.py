@@ -74,39 +74,6 @@ class RaterClaim:
         return out if self.gap is None else out | estimate(self.gap)
 
 
-def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
-    """The entry of report.json: every kind with its level, and raters' tests."""
-    sides = [_beyond_errors(claim, earlier) for claim in _sides(study)]
-    rater_claims = [*sides, *_lengths(study), *_certainty(study)]
-    rater_claims += _on_parts(study, TOPICS, [item.topic for item in study.data.items])
-    languages = study.data.languages
-    rater_claims += _on_parts(
-        study, LANGUAGES, [languages.get(item.key, "") for item in study.data.items]
-    )
-    adjusted = _elsewhere(study, earlier)
-    for claim in rater_claims:
-        adjusted.setdefault(claim.kind, []).append(_as_claimed(claim, earlier))
-    tested = {
-        kind: known
-        for kind, values in adjusted.items()
-        if (known := [p for p in values if p is not None])
-    }
-    levels = holding([min(values) for values in tested.values()], level=LEVEL)
-    kinds: list[Json] = [
-        {
-            "kind": kind,
-            "tested": len(values),
-            "hold": sum(bool(p <= level) for p in values),
-            "p_min": min(values),
-            "level": level,
-        }
-        for (kind, values), level in zip(tested.items(), levels, strict=True)
-    ]
-    totals: Json = {key: sum(entry[key] for entry in kinds) for key in ("tested", "hold")}
-    members = [claim.as_json() for claim in rater_claims]
-    return {"claims_tested": totals | {"kinds": kinds, "members": members}}
-
-
 def _as_claimed(claim: RaterClaim, earlier: ReportJson) -> float | None:
     """The adjusted p value; 1 if the interval of a correlation, in its chapter, includes 0."""
     if claim.kind != TOGETHER:
@@ -393,7 +360,36 @@ class Claims(Section):
     collects_claims = True
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return claims(study, earlier)
+        """The entry of report.json: every kind with its level, and raters' tests."""
+        sides = [_beyond_errors(claim, earlier) for claim in _sides(study)]
+        rater_claims = [*sides, *_lengths(study), *_certainty(study)]
+        rater_claims += _on_parts(study, TOPICS, [item.topic for item in study.data.items])
+        languages = study.data.languages
+        rater_claims += _on_parts(
+            study, LANGUAGES, [languages.get(item.key, "") for item in study.data.items]
+        )
+        adjusted = _elsewhere(study, earlier)
+        for claim in rater_claims:
+            adjusted.setdefault(claim.kind, []).append(_as_claimed(claim, earlier))
+        tested = {
+            kind: known
+            for kind, values in adjusted.items()
+            if (known := [p for p in values if p is not None])
+        }
+        levels = holding([min(values) for values in tested.values()], level=LEVEL)
+        kinds: list[Json] = [
+            {
+                "kind": kind,
+                "tested": len(values),
+                "hold": sum(bool(p <= level) for p in values),
+                "p_min": min(values),
+                "level": level,
+            }
+            for (kind, values), level in zip(tested.items(), levels, strict=True)
+        ]
+        totals: Json = {key: sum(entry[key] for entry in kinds) for key in ("tested", "hold")}
+        members = [claim.as_json() for claim in rater_claims]
+        return {"claims_tested": totals | {"kinds": kinds, "members": members}}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield claims_table(report)

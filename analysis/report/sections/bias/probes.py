@@ -71,21 +71,6 @@ class Compared:
         return np.where(known, change, np.nan)
 
 
-def bias_probes(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty for a study without probes."""
-    probes = study.data.probes
-    compared: dict[str, Compared] = {}
-    changed = [run for run in probes if run.probe and run.own is None and not run.is_control]
-    for run in changed:
-        if (base := baseline_of(run, probes, run.baseline)) is not None:
-            compared[run.run.run] = Compared(study, run, base, pairs_of(run.run, base.run))
-    entries = [_entry(study, run, compared) for run in changed]
-    if not entries:
-        return {}
-    _adjust(entries)
-    return {"bias": {"probes": entries, "position": _positions(study)}}
-
-
 def _entry(study: ReportedStudy, run: ProbedRun, compared: Mapping[str, Compared]) -> Json:
     rows = run.run.judgments
     entry = identity(run.run) | {
@@ -372,7 +357,18 @@ class Probes(Section):
     name = "bias_probes"
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return bias_probes(study)
+        """The entry of report.json; empty for a study without probes."""
+        probes = study.data.probes
+        compared: dict[str, Compared] = {}
+        changed = [run for run in probes if run.probe and run.own is None and not run.is_control]
+        for run in changed:
+            if (base := baseline_of(run, probes, run.baseline)) is not None:
+                compared[run.run.run] = Compared(study, run, base, pairs_of(run.run, base.run))
+        entries = [_entry(study, run, compared) for run in changed]
+        if not entries:
+            return {}
+        _adjust(entries)
+        return {"bias": {"probes": entries, "position": _positions(study)}}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield probes_table(report)

@@ -32,16 +32,6 @@ from analysis.stats.core.shared_variance import Sharing
 GOLD = {"own": "Own answers", "people": "Majority of people"}
 
 
-def own_responses(study: ReportedStudy) -> Json:
-    """The entries of report.json; empty for a study without such runs."""
-    entries = [_entry(study, run, run.own) for run in study.data.probes if run.own is not None]
-    if not entries:
-        return {}
-    for key in GOLD:
-        put_holm([entry[key]["bias"] for entry in entries])
-    return {"bias": {"own": entries}}
-
-
 def _entry(study: ReportedStudy, run: ProbedRun, own: OwnSides) -> Json:
     answer = run_verdicts(study.data, run.run).answer
     sides = own.side.astype(np.int64)
@@ -131,7 +121,13 @@ class OwnResponsesSection(Section):
     name = "own_responses"
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return own_responses(study)
+        """The entries of report.json; empty for a study without such runs."""
+        entries = [_entry(study, run, run.own) for run in study.data.probes if run.own is not None]
+        if not entries:
+            return {}
+        for key in GOLD:
+            put_holm([entry[key]["bias"] for entry in entries])
+        return {"bias": {"own": entries}}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield own_table(report)

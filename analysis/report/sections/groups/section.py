@@ -28,28 +28,6 @@ from analysis.stats.core.results import BoolArray, FloatArray, IntArray, n_disti
 from studies.prompts import language_name
 
 
-def group_errors(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty without a feature that groups enough personas."""
-    grouped = list(_groups(study))
-    if not grouped:
-        return {}
-    people, judges = _wrong(study.people), [_wrong(judge) for judge in study.judges]
-    sides = [_entries(study, grouped, people, None)]
-    sides += [_entries(study, grouped, judge, people) for judge in judges]
-    # Runs that saw less of the persona are not raters here: each is tested alone.
-    whole = study.whole_runs
-    alone = [[place] for place in range(len(judges)) if place not in whole]
-    for places in (whole, *alone):
-        wrong, entries = [judges[at] for at in places], [sides[at + 1] for at in places]
-        _test(study, grouped, [values - people for values in wrong], entries, "beyond_people")
-        if places is whole:
-            wrong, entries = [people, *wrong], [sides[0], *entries]
-        _test(study, grouped, wrong, entries, "difference")
-    for side in sides:
-        side.sort(key=lambda entry: (entry["difference"]["p"] is None, _p_of(entry)))
-    return {"group_errors": {"people": sides[0], "judges": sides[1:]}}
-
-
 def _groups(study: ReportedStudy) -> Iterator[tuple[str, list[str], IntArray]]:
     """Features of personas: label, values, and each item's value code; -1 unknown."""
     persona = study.shared.persona
@@ -220,7 +198,25 @@ class GroupsOfErrors(Section):
     name = "group_errors"
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return group_errors(study)
+        """The entry of report.json; empty without a feature that groups enough personas."""
+        grouped = list(_groups(study))
+        if not grouped:
+            return {}
+        people, judges = _wrong(study.people), [_wrong(judge) for judge in study.judges]
+        sides = [_entries(study, grouped, people, None)]
+        sides += [_entries(study, grouped, judge, people) for judge in judges]
+        # Runs that saw less of the persona are not raters here: each is tested alone.
+        whole = study.whole_runs
+        alone = [[place] for place in range(len(judges)) if place not in whole]
+        for places in (whole, *alone):
+            wrong, entries = [judges[at] for at in places], [sides[at + 1] for at in places]
+            _test(study, grouped, [values - people for values in wrong], entries, "beyond_people")
+            if places is whole:
+                wrong, entries = [people, *wrong], [sides[0], *entries]
+            _test(study, grouped, wrong, entries, "difference")
+        for side in sides:
+            side.sort(key=lambda entry: (entry["difference"]["p"] is None, _p_of(entry)))
+        return {"group_errors": {"people": sides[0], "judges": sides[1:]}}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield group_errors_table(report)
