@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -35,6 +35,7 @@ from judging.pages.asking_forms import budget_field, offer_judges
 from studies.errors import StudyError
 from studies.jobs.retry import job_status
 from studies.models import Item, Membership, Study
+from studies.pages.new_study_form import NewStudyForm
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
 from studies.pages.workbench import SectionPage
@@ -118,14 +119,9 @@ class RestForm(forms.Form):
     budget = _budget()
 
 
-class ArmsForm(forms.Form):
+class ArmsForm(NewStudyForm):
     """The linked study."""
 
-    slug = forms.SlugField(
-        label="Short name of the new study",
-        max_length=60,
-        help_text="Letters, digits, - and _. It is part of its address.",
-    )
     beliefs = forms.ModelChoiceField(
         queryset=Study.objects.none(),
         label="Study with people’s own answers",
@@ -199,13 +195,8 @@ def create_arms(request: HttpRequest, slug: str) -> HttpResponse:
     if not user.has_perm(MAY_CREATE):
         raise PermissionDenied
     if form.is_valid():
-        try:
+        with form.refusals():
             draft = arms_study(job=job, by=user, **form.cleaned_data)
-        except ValidationError as error:
-            form.add_error("slug", " ".join(error.messages))
-        except StudyError as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, "The new study is a draft with every item in each arm.")
             return redirect("studies:detail", draft.slug)
     return _page(request, study, arms_form=form)

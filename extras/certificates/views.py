@@ -25,6 +25,7 @@ from studies.jobs.models import WAITING, Job
 from studies.jobs.retry import Retry, job_status, same_job
 from studies.models.studies import Membership, Study
 from studies.pages.listing import role_of
+from studies.pages.new_study_form import NewStudyForm
 from studies.pages.responses import csv_response
 from studies.pages.settings_views import MAY_CREATE
 from studies.pages.workbench import SectionPage
@@ -115,12 +116,7 @@ class CertificateForm(forms.Form):
         }
 
 
-class RouteForm(forms.Form):
-    slug = forms.SlugField(
-        label="Short name of the new study",
-        max_length=60,
-        help_text="Letters, digits, - and _. It is part of its address.",
-    )
+class RouteForm(NewStudyForm):
     answered_too = forms.BooleanField(
         label="Include items that people have already answered", required=False
     )

@@ -10,7 +10,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -29,6 +29,7 @@ from studies.importers.items.records import CONTENT
 from studies.importers.items.validation import Validator
 from studies.media import keeper
 from studies.models import Choice, Item, Membership, Persona, Study
+from studies.pages.new_study_form import NewStudyForm
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
 from studies.personas import what_it_asks
@@ -243,14 +244,9 @@ def examples_for(
     return chosen
 
 
-class LinkForm(forms.Form):
+class LinkForm(NewStudyForm):
     """What is drawn, and the linked study."""
 
-    slug = forms.SlugField(
-        label="Short name of the new study",
-        max_length=60,
-        help_text="Letters, digits, - and _. Part of the study’s address.",
-    )
     persons = forms.IntegerField(
         label="Number of people",
         required=False,
@@ -299,15 +295,10 @@ def linked(request: HttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied
     form = LinkForm(request.POST if request.method == "POST" else None, study=study)
     if form.is_valid():
-        try:
+        with form.refusals():
             new = link_study(
                 first_id=study.pk, slug=form.cleaned_data["slug"], rule=form.rule(), by=user
             )
-        except ValidationError as error:
-            form.add_error("slug", " ".join(error.messages))
-        except StudyError as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, "The new study is a draft with people’s own answers.")
             return redirect("studies:detail", new.slug)
     mine = studies_for(user).values("pk")

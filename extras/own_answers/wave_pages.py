@@ -7,8 +7,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.core.validators import validate_slug
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -27,14 +26,16 @@ from extras.own_answers.waves import (
 from extras.own_answers.waves_on_prolific import invite_on_prolific, longitudinal_project
 from studies.errors import StudyError
 from studies.models import Membership, Study
+from studies.pages.new_study_form import NewStudyForm
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study, studies_for
 
 
-class WaveForm(forms.Form):
+class WaveForm(NewStudyForm):
+    field_order = ("title",)
+
     title = forms.CharField(label="Title", max_length=200)
-    slug = forms.CharField(label="Short name", max_length=60, validators=[validate_slug])
     items = forms.ChoiceField(
         label="Items",
         choices=[
@@ -83,7 +84,7 @@ def waves(request: HttpRequest, slug: str) -> HttpResponse:
     form = WaveForm(request.POST or None, initial=proposed)
     if form.is_valid():
         chosen = form.cleaned_data
-        try:
+        with form.refusals():
             new = next_wave(
                 study_id=study.pk,
                 slug=chosen["slug"],
@@ -92,11 +93,6 @@ def waves(request: HttpRequest, slug: str) -> HttpResponse:
                 keys=chosen["keys"].split(),
                 by=user,
             )
-        except ValidationError as error:
-            form.add_error("slug", " ".join(error.messages))
-        except StudyError as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, "The next wave is a draft. Check its consent and pay.")
             return redirect("own_people:waves", new.slug)
     mine = set(studies_for(user).values_list("pk", flat=True))

@@ -11,7 +11,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -22,6 +22,7 @@ from studies.exporters.items import raw_item
 from studies.importers.items.twins import key_with, store_twin
 from studies.media import Media, keeper
 from studies.models import Item, Membership, Persona, Study
+from studies.pages.new_study_form import NewStudyForm
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study
 from studies.services.items import seat_items, study_content_hash
@@ -249,7 +250,7 @@ def _add_changed(
 _SHOWN = 3
 
 
-class ChangedPersonasForm(forms.Form):
+class ChangedPersonasForm(NewStudyForm):
     """The features to change, and the linked study."""
 
     features = forms.MultipleChoiceField(
@@ -268,11 +269,6 @@ class ChangedPersonasForm(forms.Form):
         required=False,
         min_value=1,
         help_text="The first ones by id. Leave empty for all that can be changed.",
-    )
-    slug = forms.SlugField(
-        label="Short name of the new study",
-        max_length=60,
-        help_text="Letters, digits, - and _. It is part of its address.",
     )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
@@ -325,18 +321,13 @@ def changed_personas(request: HttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied
     form, preview = ChangedPersonasForm(request.POST, study=study), None
     if form.is_valid():
-        try:
+        with form.refusals():
             if "preview" in request.POST:
                 preview = ChangePreview.of(study, planned_changes(study, form.wanted()))
                 return _page(request, study, form, preview)
             new = counterfactual_study(
                 study_id=study.pk, slug=form.cleaned_data["slug"], wanted=form.wanted(), by=user
             )
-        except ValidationError as error:
-            form.add_error("slug", " ".join(error.messages))
-        except StudyError as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, "The new study is a draft with each item and its twins.")
             return redirect("studies:detail", new.slug)
     return _page(request, study, form, preview, status=422)

@@ -11,7 +11,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -24,6 +24,7 @@ from studies.exporters.items import raw_item
 from studies.importers.items.twins import key_with, store_twin
 from studies.media import keeper
 from studies.models import Item, Membership, Persona, Study
+from studies.pages.new_study_form import NewStudyForm
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study, studies_for
@@ -218,7 +219,7 @@ _SHOWN = 3
 _USUAL_ITEMS = 300
 
 
-class OtherPersonasForm(forms.Form):
+class OtherPersonasForm(NewStudyForm):
     """What to draw, and the linked study."""
 
     items = forms.IntegerField(
@@ -238,11 +239,6 @@ class OtherPersonasForm(forms.Form):
         max_value=2**53,
         initial=SEED,
         help_text="The same seed draws the same items and personas.",
-    )
-    slug = forms.SlugField(
-        label="Short name of the new study",
-        max_length=60,
-        help_text="Letters, digits, - and _. It is part of its address.",
     )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
@@ -270,17 +266,12 @@ def other_personas(request: HttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied
     form = OtherPersonasForm(request.POST, study=study)
     if form.is_valid():
-        try:
+        with form.refusals():
             if "preview" in request.POST:
                 return _page(request, study, form, planned_signal(study, form.wanted()))
             new = signal_study(
                 study_id=study.pk, slug=form.cleaned_data["slug"], wanted=form.wanted(), by=user
             )
-        except ValidationError as error:
-            form.add_error("slug", " ".join(error.messages))
-        except StudyError as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, "The new study is a draft with each item and its twin.")
             return redirect("studies:detail", new.slug)
     return _page(request, study, form, status=REFUSED)
