@@ -30,6 +30,15 @@ def test_a_row_becomes_an_item():
     ]
 
 
+def test_a_label_that_pandas_wrote_as_a_decimal_number_is_that_label():
+    labels = ("1.0", "2.0", "")
+    rows = [f"a{n},p1,35-44,What now?,Go,Stay,{label}" for n, label in enumerate(labels)]
+
+    result = read(csv_file(HEADER, *rows), name="items.csv")
+
+    assert [item.values["first_person"] for item in result.items] == ["r1", "r2", ""]
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_the_delimiter_is_found_out(delimiter):
     data = csv_file(HEADER.replace(",", delimiter), ROW.replace(",", delimiter))

@@ -114,12 +114,18 @@ def read_csv(
             continue
         line, cells = entry
         if own:
-            answer = cells.pop(own).strip()
+            answer = _plain_label(cells.pop(own).strip())
             cells["first_person"] = _SIDES.get(answer, answer)
         try:
             yield line, _item(line, cells, words, file.name)
         except BadLine as bad:
             yield bad
+
+
+def _plain_label(answer: str) -> str:
+    """1 for 1.0, as pandas writes whole numbers of a column in which some are missing."""
+    whole = answer.removesuffix(".0")
+    return whole if whole.isdecimal() else answer
 
 
 def own_answer_column(file: File) -> str:
@@ -138,7 +144,7 @@ def own_answer_column(file: File) -> str:
             named = named or [c for c in cells if c.lower().replace(" ", "_") in OWN_ANSWER_NAMES]
             if "first_person" in cells or len(named) != 1:
                 return ""
-            answer = cells[named[0]].strip()
+            answer = _plain_label(cells[named[0]].strip())
             if answer not in _LABELS and answer not in _SIDES:
                 return ""
             filled = filled or bool(answer)
@@ -163,7 +169,7 @@ def _item(
     cells = {column: as_typed(cell) for column, cell in cells.items()}
     with suppress(SeveralValues):
         cells["first_person"] = name_of(value_of(cells.get("first_person", "")))
-    label = cells["first_person"]
+    label = cells["first_person"] = _plain_label(cells["first_person"])
     more = [n for n in MORE if cells.get(f"response_{n}", "").strip()]
     labels = _LABELS | {str(n): f"r{n}" for n in more}
     if label not in labels:
