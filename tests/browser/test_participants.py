@@ -114,6 +114,7 @@ def test_the_whole_way_without_a_platform_ends_on_a_page(open_page, live_server,
         device.goto(link)
         assert "Your 2 answers are saved." in device.inner_text("main")
         assert device.locator("#return").count() == 0
+        assert device.locator("[data-copy]").is_visible() == javascript
     assert Annotator.objects.get().state == "completed"
 
 
