@@ -102,6 +102,7 @@ certificates | object | Certificates that were requested for the judges.
 computed | count | Certificates that were computed.
 entries | list | One entry for each certificate.
 entries.target | text | What is certified.
+entries.signal | text | What tells certain answers from others, such as the stated certainty.
 entries.error | share | Largest share of wrong answers that it allows.
 counted_by | text | What counts equally in the share of wrong answers: item or persona.
 date | date | Day of the certificate.

@@ -12,6 +12,7 @@ from tests.extras.arena.building import make_arena
 from tests.extras.turning_off import refusal, turn_off
 from tests.factories import make_study
 
+pytest.importorskip("extras.editing")  # reads and writes studies as files
 pytestmark = pytest.mark.django_db(transaction=True)
 
 

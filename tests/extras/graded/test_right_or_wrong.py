@@ -158,6 +158,7 @@ def test_people_say_right_or_wrong():
 @pytest.mark.django_db
 @pytest.mark.parametrize("setting", ["judgelm", "prometheus-2-score"])
 def test_a_report_has_judges_with_scores_of_any_setting(setting):
+    pytest.importorskip("extras.judge_models")  # their settings
     study = make_study()
     set_questions(study_id=study.pk, wanted=ALL | {"criteria": False}, user=None)
     item, run = make_item(study=study), make_run(study=study, judge="j", setting=setting)
