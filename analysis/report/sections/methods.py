@@ -235,7 +235,8 @@ def _of_items(report: ReportJson) -> Text:
         + ("; people were asked in: {language}{unread}{texts}." if is_asked else "{texts}."),
         every=every,
         about=about(inputs, "personas", "questions"),
-        task=Name(study["task"]),
+        # Items of several tasks have no common question.
+        task=Name(study["task"]) if study["question"] else Words("several"),
         language=Name(study["language"] or "not stated"),
         unread=NOTHING
         if not unread

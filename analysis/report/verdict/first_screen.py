@@ -235,18 +235,22 @@ def _of_chapters(report: ReportJson) -> Text | None:
 
 def _refusing(report: ReportJson) -> Text | None:
     judges = report["judges"]
-    refused = [
-        clause(
-            "{judge} refused {n} of {n.of}",
-            judge=Name(run_name(judge, judges)),
-            n=Quantity("count", items(report, "that it was asked", judge["items"]), n),
-        )
-        for judge in judges
-        if (n := judge["excluded"]["refused"]) >= MANY_REFUSED * max(1, judge["items"])
-    ]
+    refused, is_all = [], True
+    for judge in judges:
+        n, asked = judge["excluded"]["refused"], judge["items"]
+        if n < MANY_REFUSED * max(1, asked):
+            continue
+        is_all &= n == asked
+        form = "{judge} refused all {n.of}" if n == asked else "{judge} refused {n} of {n.of}"
+        of = items(report, "that it was asked", asked)
+        judge_name = Name(run_name(judge, judges))
+        refused.append(clause(form, judge=judge_name, n=Quantity("count", of, n)))
     if not refused:
         return None
-    return say("{refused}, and its numbers are about the others.", refused=joined(refused))
+    rest = "" if is_all else "; its accuracy is about the others"
+    if rest and len(refused) > 1:
+        rest = "; accuracy is about the others"
+    return say("{refused}{rest}.", refused=joined(refused), rest=Words(rest))
 
 
 def _identical(report: ReportJson) -> Text | None:

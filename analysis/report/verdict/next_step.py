@@ -196,8 +196,8 @@ def _nothing_to_compare(report: ReportJson) -> Text | None:
     for side in cautions.get("constant", ()):
         if side["who"] == MAJORITY and _is_below(majority, side["constant"] / side["n"]):
             return say(
-                "Ask about items of which neither response is the usual right one: people are "
-                "right less often than a constant answer."
+                "Ask about items of which no answer is the usual right one: people are right less "
+                "often than a constant answer."
             )
     return None
 

@@ -167,9 +167,8 @@ def high_sets(report: ReportJson) -> Table:
         columns,
         rows,
         say(
-            "Each side's own high items differ but overlap; in the first four rows both are scored "
-            "on the same ones. The difference in the last row is about {kinds} like these{best}. "
-            "{conditional}",
+            "In the first four rows both are scored on the same items, in the last one each on its "
+            "own high ones. That difference is about {kinds} like these{best}. {conditional}",
             kinds=sampled(report),
             best=bare(
                 as_best(
