@@ -25,6 +25,7 @@ from analysis.report.report_json import ReportJson
 from analysis.report.rules import TOO_SMALL
 from analysis.report.sentences import holds, level_of
 from analysis.report.words import listed
+from studies.prompts import BANDS
 
 NOTHING = Words("")
 
@@ -217,13 +218,16 @@ def known_answer(report: ReportJson, without: int) -> str:
 
 
 def certainty_limit(threshold: Quantity) -> Text:
-    """A caveat about high certainty: the threshold 80 is inside a band."""
-    form = "A certainty of {t} or more counts as high; "
-    if threshold.value == 80:
-        form += "a certainty of exactly {t} is high but still in the band “Confident”."
-    else:
-        form += "the bands of certainty start elsewhere."
-    return say(form, t=threshold)
+    """What counts as high, with a caveat if the threshold is inside a band, as 80 is."""
+    band = next((one for one in BANDS if one.low < threshold.value <= one.high), None)
+    if band is None:
+        return say("A certainty of {t} or more counts as high.", t=threshold)
+    return say(
+        "A certainty of {t} or more counts as high; a certainty of exactly {t} is high but still "
+        "in the band “{band}”.",
+        t=threshold,
+        band=Name(band.name),
+    )
 
 
 def clusters_of(

@@ -187,7 +187,7 @@ REASONS = {
     "no_variation": "all values are the same",
     "too_few_items": "too few items",
     "too_few_annotators": "people too few, or their shares of the answers too unequal",
-    "too_few_clusters": "too few personas or questions",
+    "too_few_clusters": "personas or questions too few, or their shares of the items too unequal",
     "no_pairs": "no item has two answers",
     "empty_group": "nothing to count",
     "one_order": "each reply puts the whole set in one order",
@@ -255,10 +255,7 @@ def chosen(report: ReportJson) -> str:
     return "post hoc" if is_late else threshold_standing(report)
 
 
-STEREOTYPES = (
-    "A profile is not the person: anyone who judges from one, human or model, may answer with a "
-    "stereotype."
-)
+STEREOTYPES = "Answers from profiles may be stereotypes."
 CHOSEN_ELSEWHERE = (
     "It is not stored how people were chosen and whether they were paid; they represent nobody "
     "but themselves."
@@ -277,10 +274,7 @@ def opt_in(*, is_paid: bool) -> str:
     return f"People chose to take part {paid}; they represent nobody but themselves."
 
 
-INDIVIDUALS = (
-    "The report measures how well answers can be guessed on average. Do not use it for decisions "
-    "about individuals."
-)
+INDIVIDUALS = "These are averages. Do not use them for decisions about individuals."
 
 
 def language_limit(

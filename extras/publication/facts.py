@@ -16,7 +16,6 @@ from analysis.report.table_files import tex
 from analysis.report.words import (
     CHOSEN_ELSEWHERE,
     CHOSEN_PARTLY,
-    INDIVIDUALS,
     STEREOTYPES,
     language_limit,
     listed,
@@ -270,7 +269,8 @@ def limits(described: DataDescription) -> list[str]:
         *([] if study.asks_own_answers else [STEREOTYPES]),
         *([chosen] if collected.standings else []),
         *([languages] if languages else []),
-        INDIVIDUALS,
+        "The data show how well answers can be guessed on average. Do not use them for decisions "
+        "about individuals.",
     ]
     if has_certainty(described):
         threshold = Quantity("level", None, study.certainty_threshold)

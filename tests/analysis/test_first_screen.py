@@ -133,7 +133,9 @@ def test_nothing_is_settled_that_was_not_registered(right_of_80):
 
     report["parameters"]["explored"] = True
     assert "Confirm it with a plan" in verdict_of(report).settling
-    assert "The threshold or the margin was chosen after the data." in verdict_of(report).caveats
+    assert "The threshold was chosen after the data." in verdict_of(report).caveats
+    registration["late_changes"] = [{"setting": "margin"}]
+    assert "The threshold and margin were chosen after the data." in verdict_of(report).caveats
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ import pytest
 from analysis.data.raters import REPORT_WRITTEN
 from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
+from analysis.report.quantities import Quantity
 from analysis.report.rater_tests import rater_tests
 from analysis.report.render import render_html
+from analysis.report.results import certainty_limit
 from analysis.report.sections.glance.accuracies import forest
 from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.methods import run_facts
@@ -172,7 +174,9 @@ def test_nothing_is_said_of_what_a_file_of_answers_does_not_have():
 def test_a_missing_interval_has_its_reason_in_the_table_of_claims():
     report = report_of(planted(persona_of=lambda place: max(0, place - 80)))
 
-    assert found_rows(report)[0][2] == "too few personas or questions"
+    assert found_rows(report)[0][2] == (
+        "personas or questions too few, or their shares of the items too unequal"
+    )
 
 
 def test_intervals_are_about_others_only_of_what_the_study_has_several_of():
@@ -427,3 +431,26 @@ def test_too_few_people_for_an_interval_are_too_few_for_a_claim():
 
     assert {test["who"] for test in report["claims_tested"]["members"]} >= {"people", "majority"}
     assert not [row for row in found_rows(report) if row[0].startswith("The certainty of")]
+
+
+def test_a_judge_that_is_not_done_is_let_finish_before_anything_is_added():
+    study = planted(people=lambda place, seat: Random(3 * place + seat).random() < 0.75)
+    for judgment in Judgment.objects.filter(run__study=study, item__in=study.all_items.all()[60:]):
+        judgment.choice, judgment.certainty, judgment.state = "", None, "pending"
+        judgment.save()
+
+    assert verdict_of(report_of(study)).settling == (
+        "Let j judge the other 40 items, then build the report again."
+    )
+
+
+@pytest.mark.parametrize(
+    ("threshold", "words"),
+    [
+        (80, "exactly 80 is high but still in the band “Confident”."),
+        (50, "exactly 50 is high but still in the band “Quite Confident”."),
+        (81, "A certainty of 81 or more counts as high."),
+    ],
+)
+def test_a_threshold_is_said_to_be_inside_a_band_only_where_it_is(threshold, words):
+    assert str(certainty_limit(Quantity("level", None, threshold))).endswith(words)

@@ -385,7 +385,7 @@ def claims_table(report: ReportJson) -> Table:
         "is adjusted within a kind over all runs, people and groups, and 1 if the interval of the "
         "claim’s number includes 0. The level is what Holm leaves to a kind among all kinds, “–” "
         "if none of its claims holds. If nothing differs, at most about one report in twenty has "
-        "any such sentence. The answer on the first screen has its own level.",
+        "any such sentence.",
         first="Claims about",
     )
 

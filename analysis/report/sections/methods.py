@@ -310,11 +310,7 @@ def _checks(report: ReportJson) -> Iterator[tuple[str, Text]]:
             people=people("not_counted.excluded_people", n),
             answers=Population("answer", n=out["excluded"], path="human.not_counted.excluded"),
         )
-    rest = say(
-        "Surplus, released and withdrawn answers are counted under “Participation”; so "
-        "are the items that a judge did not score, and why."
-    )
-    yield "Exclusions", sentences(excluded, rest)
+    yield "Exclusions", excluded
 
 
 def _were(of: Population) -> Words:

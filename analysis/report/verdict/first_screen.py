@@ -58,7 +58,14 @@ from analysis.report.verdict.next_step import (
     sensitivity_of,
     settling_of,
 )
-from analysis.report.words import MAJORITY_WORDS, listed, people_words, run_name
+from analysis.report.words import (
+    INDIVIDUALS,
+    MAJORITY_WORDS,
+    STEREOTYPES,
+    listed,
+    people_words,
+    run_name,
+)
 
 
 @dataclass(frozen=True)
@@ -177,8 +184,13 @@ def _beyond_answer(report: ReportJson) -> ReportJson:
 
 def _chosen_late(report: ReportJson) -> Text | None:
     registration = report["registration"]
-    if report["parameters"]["explored"] or registration["late_changes"]:
-        return say("The threshold or the margin was chosen after the data.")
+    chosen = {change["setting"] for change in registration["late_changes"]}
+    if report["parameters"]["explored"]:
+        chosen.add("threshold")
+    if chosen:
+        which = f"The {listed(sorted(chosen, reverse=True))}"
+        verb = Words("was" if len(chosen) == 1 else "were")
+        return say("{which} {verb} chosen after the data.", which=Words(which), verb=verb)
     plan = registration["plan"]
     if not plan:
         return unplanned(report)
@@ -318,13 +330,13 @@ def _excluded(report: ReportJson) -> Text | None:
 
 
 def _averages(report: ReportJson) -> Text:
-    return say("These are averages. Do not use them for decisions about individuals.")
+    return say(INDIVIDUALS)
 
 
 def _stereotypes(report: ReportJson) -> Text | None:
     if not report["inputs"]["personas"]:
         return None
-    return say("Answers from profiles may be stereotypes.")
+    return say(STEREOTYPES)
 
 
 def _volunteers(report: ReportJson) -> Text | None:

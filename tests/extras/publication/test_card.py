@@ -59,7 +59,7 @@ def test_the_card_tells_how_people_and_judges_were_asked(study, tmp_path):
     assert "| 2 | 4 | 1 refused |" in card
     assert "| people | 2 | 0 | 2 | 0 (0.0%) |" in card
     assert "| `choice` | text | r1, r2 or tie" in card
-    assert "Do not use it for decisions about individuals" in card
+    assert "Do not use them for decisions about individuals" in card
     assert "No report had been built from these answers." in card
 
 
