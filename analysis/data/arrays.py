@@ -287,6 +287,8 @@ class Dataset:
     attention: tuple[tuple[int, int], ...] = ()
     flagged: tuple[bool, ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
+    # Those whose answers came from a file, by pseudonym.
+    imported: frozenset[str] = frozenset()
     recruiting: Recruiting | None = None
     # People who finished, by the currency, reward (minor units) and minutes promised to them.
     promised: Mapping[tuple[str, int, int], int] = field(default_factory=dict)

@@ -287,6 +287,12 @@ def people_by_state(study: Study, then: StudyThen | None) -> Mapping[str, int]:
     return dict(states.annotate(n=Count("pk")).order_by("state"))
 
 
+def imported_of(study: Study) -> frozenset[str]:
+    """The pseudonyms of people whose answers came from a file."""
+    people = Annotator.objects.filter(study=study, is_imported=True).order_by()
+    return frozenset(people.values_list("pseudonym", flat=True))
+
+
 def promised_of(study: Study, then: StudyThen | None) -> Mapping[tuple[str, int, int], int]:
     """The participants who finished, by promise: currency, reward, minutes."""
     completed = None

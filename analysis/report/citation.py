@@ -11,7 +11,13 @@ from analysis.report.results import NOTHING, about, is_about_themselves, no_peop
 from analysis.report.section import attempted
 from analysis.report.sentences import THRESHOLD, order_words
 from analysis.report.table_files import tex
-from analysis.report.words import listed, named_entries, people_words, threshold_standing
+from analysis.report.words import (
+    MAJORITY_WORDS,
+    listed,
+    named_entries,
+    people_words,
+    threshold_standing,
+)
 from studies.money import decimals
 
 ARTICLE = """@inproceedings{dong2024personalized,
@@ -99,7 +105,7 @@ def _people(report: ReportJson) -> Iterator[Text]:
         # Of pooled studies, somebody may have finished several.
         kind = "participation" if report["study"]["source"].get("pooled_from") else "person"
         finished = Population(kind, n=pay["people"], path=f"{path}.people")
-        form = "{people} finished and received {pay} for about {minutes} minutes."
+        form = "{people} finished; the study promised {pay} for about {minutes} minutes."
         if kind == "participation":
             form = "{people} {people.was} finished, for {pay} and about {minutes} minutes."
         yield say(
@@ -114,6 +120,8 @@ def _people(report: ReportJson) -> Iterator[Text]:
     if n := human["majority"]["ties"]:
         tied = Population("item", n=n, path="human.majority.ties")
         ties = clause("; {ties} whose votes tie {ties.has} none", ties=tied)
+    if people_words(report) != MAJORITY_WORDS:
+        return
     yield say(
         "The majority of an item is the option with the most votes{mean}{ties}.",
         mean=Words(mean),
@@ -144,6 +152,8 @@ def _judges(report: ReportJson) -> Iterator[Text]:
     """Yield one sentence for all judges that were asked the same in the same way."""
     of_judge: dict[tuple[str, str, str], list[int]] = {}
     for place, run in enumerate(report["judges"]):
+        if run["record"]["backend"] == "jury":
+            continue
         key = run["judge"], _model(run), str(_way(report, place))
         of_judge.setdefault(key, []).append(place)
     alike: dict[tuple[str, ...], list[tuple[Text, int]]] = {}
@@ -169,6 +179,13 @@ def _judges(report: ReportJson) -> Iterator[Text]:
             way=_way(report, place),
         )
     for place, (name, run) in enumerate(named_entries(report, "judges")):
+        if run["record"]["backend"] == "jury":
+            members = [clause("{name}", name=Name(one)) for one in _members(run)]
+            yield say(
+                "{name} is the majority of {members}, each with one vote.",
+                name=Name(name),
+                members=joined(members),
+            )
         if n := sum(run["excluded"][key] for key in UNREAD):
             asked = Population("item", n=run["items"], path=f"judges.{place}.items")
             refused: Text | Words = NOTHING
@@ -183,6 +200,11 @@ def _judges(report: ReportJson) -> Iterator[Text]:
                 refused=refused,
             )
         yield from order_words(name, run)
+
+
+def _members(run: ReportJson) -> list[str]:
+    """The judges of a jury."""
+    return [str(name) for name in run["record"]["parameters"]["judges"]]
 
 
 def _model(run: ReportJson) -> str:
@@ -253,9 +275,15 @@ def _rules(report: ReportJson) -> Iterator[Text]:
     if any(one["p"] is not None for one in differences):
         is_adjusted = any(one["tests"] > 1 for one in differences)
         yield say(
-            "Judges were compared with {people} on the items that both decided, by t intervals and "
+            "{judges} compared with {people} on the items that {both} decided, by t intervals and "
             "tests about {kinds} like these, and by two one-sided tests of equivalence within "
             "{margin} points{adjusted}.",
+            judges=Words("The judge was" if len(differences) == 1 else "Judges were"),
+            both=Words(
+                "all competing judges were asked and both"
+                if any("asked_of_all" in one for one in differences)
+                else "both"
+            ),
             kinds=sampled(report),
             people=Words(people_words(report)),
             margin=Quantity("margin", None, parameters["margin"], "parameters.margin"),
@@ -265,10 +293,10 @@ def _rules(report: ReportJson) -> Iterator[Text]:
     if tested["tested"]:
         claims = Population("claim", n=tested["tested"], path="claims_tested.tested")
         yield say(
-            "Other claims tested: {claims.size} of {kinds}, adjusted within each kind and over "
-            "kinds by Holm; {hold} {verb}.",
+            "Other claims tested: {claims.size} of {kinds}, adjusted within {each}; {hold} {verb}.",
             claims=claims,
             kinds=Population("kind", n=len(tested["kinds"])),
+            each=Words("each kind and over kinds by Holm" if len(tested["kinds"]) > 1 else "it"),
             hold=Quantity("count", claims, tested["hold"], "claims_tested.hold"),
             verb=Words("holds" if tested["hold"] == 1 else "hold"),
         )

@@ -109,10 +109,24 @@ def of_names(names: Sequence[Who]) -> Text:
     return joined([clause("{who}", who=who) for who in names])
 
 
-def scored_sides(entry: ReportJson, path: str) -> Population:
+def sided(report: ReportJson, who: str) -> str:
+    """What chose a side: answers or, where ties did not or a question was repeated, some of them.
+
+    Of several readings of an item, the first one in each order counts.
+    """
+    if who in (SINGLE, MAJORITY):
+        return "choice of a side" if report["study"]["allow_tie"] else "answer"
+    run = at(report, who)
+    offers_tie = run["ties"].get("share_reason") != "not_offered"
+    kind = "choice of a side" if offers_tie else "answer"
+    return f"first {kind}" if run["record"]["samples"] > 1 else kind
+
+
+def scored_sides(report: ReportJson, who: str) -> Population:
     """The answers of which it is known which side was chosen and which was right."""
-    rule = "with a known right side"
-    return Population("answer", rule, entry["n_truth"], entry["n"], f"{path}.n_truth", f"{path}.n")
+    entry, path = position_of(report, who)
+    rule, paths = "with a known right side", (f"{path}.n_truth", f"{path}.n")
+    return Population(sided(report, who), rule, entry["n_truth"], entry["n"], *paths)
 
 
 def position_of(report: ReportJson, who: str) -> tuple[ReportJson, str]:
@@ -139,9 +153,8 @@ def is_lean_of_errors(entry: ReportJson, lean: float) -> bool:
 
 def _side(report: ReportJson, who: str) -> Quantity | None:
     """How much more often side A was chosen than it was right."""
-    entry, path = position_of(report, who)
     value = next(test["value"] for _, test in members(report, SIDES) if test["who"] == who)
-    return None if value is None else Quantity("points", scored_sides(entry, path), value)
+    return None if value is None else Quantity("points", scored_sides(report, who), value)
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,10 @@ RECORDS = (
     "schema study inputs seed parameters software bands items items_left_out view deviations "
     "registration "
     "limitations "
-    "human.annotators human.answers human.people human.quotas human.checks human.not_counted "
-    "human.pay human.coverage human.raters human.majority.ties human.majority.no_truth "
-    "human.majority.no_votes human.individual.no_truth judges.*.judge judges.*.run "
+    "human.annotators human.answers human.people human.imported human.quotas human.checks "
+    "human.not_counted human.pay human.coverage human.raters human.majority.ties "
+    "human.majority.no_truth human.majority.no_votes human.individual.no_truth judges.*.judge "
+    "judges.*.run "
     "judges.*.setting judges.*.features judges.*.items judges.*.excluded judges.*.judgments "
     "judges.*.replies judges.*.cost judges.*.record"
 ).split()

@@ -25,6 +25,7 @@ from analysis.report.report_json import ReportJson
 from analysis.report.rules import TOO_SMALL
 from analysis.report.sentences import holds, level_of
 from analysis.report.words import listed
+from studies.prompts import BANDS
 
 NOTHING = Words("")
 
@@ -173,7 +174,7 @@ def items(report: ReportJson, rule: str, n: int, path: str = "") -> Population:
 def decided_by_people(report: ReportJson) -> Population:
     """The items on which the majority of people, or the only person, is right or wrong."""
     side = report["human"]["majority"]
-    needed = ["a known answer"] if side["no_truth"] else []
+    needed = [known_answer(report, side["no_truth"])] if side["no_truth"] else []
     if side["ties"] or side["no_votes"]:
         needed.append("an answer" if report["human"]["annotators"] == 1 else "a majority")
     rule = f"with {' and '.join(needed)}" if needed else ""
@@ -184,13 +185,13 @@ def decided_by_judge(report: ReportJson, index: int) -> Population:
     """The items on which a judge is right or wrong."""
     judge = report["judges"][index]
     undecided = {reason: n for reason, n in judge["excluded"].items() if n}
-    is_known = not undecided.pop("no_truth", 0)
+    no_truth = undecided.pop("no_truth", 0)
     both = judge.get("position", {}).get("both_orders", {"n": 0})
     if both["n"] and undecided == {"tie": both["n"] - both["consistent"]}:
         rule = "on which both orders agree"
     else:
-        rule = "it decided" if is_known else "that it decided"
-    known = "" if is_known else "with a known answer "
+        rule = "that it decided" if no_truth else "it decided"
+    known = f"with {known_answer(report, no_truth)} " if no_truth else ""
     return items(report, known + rule, judge["n"], f"judges.{index}.n")
 
 
@@ -206,17 +207,27 @@ def decided_by_both(report: ReportJson, index: int) -> Population:
 
 def known(report: ReportJson, index: int) -> str:
     """The beginning of a rule about scored items, if a judge decided others without an answer."""
-    return "with a known answer " if report["judges"][index]["excluded"]["no_truth"] else ""
+    n = report["judges"][index]["excluded"]["no_truth"]
+    return f"with {known_answer(report, n)} " if n else ""
+
+
+def known_answer(report: ReportJson, without: int) -> str:
+    """What scored items have, if `without` others are not scored: a tie may be no option."""
+    is_offered = without <= report["inputs"]["truth"]["unknown"]
+    return "a known answer" if is_offered else "a right answer on offer"
 
 
 def certainty_limit(threshold: Quantity) -> Text:
-    """A caveat about high certainty: the threshold 80 is inside a band."""
-    form = "A certainty of {t} or more counts as high; "
-    if threshold.value == 80:
-        form += "a certainty of exactly {t} is high but still in the band “Confident”."
-    else:
-        form += "the bands shown to people and models start elsewhere."
-    return say(form, t=threshold)
+    """What counts as high, with a caveat if the threshold is inside a band, as 80 is."""
+    band = next((one for one in BANDS if one.low < threshold.value <= one.high), None)
+    if band is None:
+        return say("A certainty of {t} or more counts as high.", t=threshold)
+    return say(
+        "A certainty of {t} or more counts as high; a certainty of exactly {t} is high but still "
+        "in the band “{band}”.",
+        t=threshold,
+        band=Name(band.name),
+    )
 
 
 def clusters_of(
@@ -484,6 +495,9 @@ class AgainstPeople:
         if interval.ends is None:
             return clause("there are too few data to say whether this holds in general")
         why = clause("a difference of this size can be chance")
+        if not result.value.value:
+            form = "this does not show that both are right equally often within {margin} points"
+            why = clause(form, margin=self.margin)
         if interval.excludes_zero:
             why = self._best_by_chance(result.p)
         return clause(

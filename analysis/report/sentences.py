@@ -153,7 +153,9 @@ def order_words(name: str, judge: ReportJson) -> Iterator[Text]:
     n, correct = (sum(part[key] for part in parts) for key in ("n", "correct"))
     if changed and n >= TOO_SMALL:
         form += "; a single reply is right on {single} of {single.of}"
-        slots["single"] = Quantity("share", Population("reply", n=n), correct / n)
+        # Of several replies to the same question, the first one is scored.
+        reply = "first reply" if judge["record"]["samples"] > 1 else "reply"
+        slots["single"] = Quantity("share", Population(reply, n=n), correct / n)
     yield say(f"{form}.", **slots)
 
 

@@ -55,7 +55,7 @@ def plural(what: str) -> str:
     if what == "person":
         return "people"
     noun, of, rest = what.partition(" of ")
-    many = f"{noun[:-1]}ies" if noun == "reply" else f"{noun}s"
+    many = f"{noun[:-1]}ies" if noun.endswith("reply") else f"{noun}s"
     return f"{many}{of}{rest}"
 
 
@@ -187,7 +187,7 @@ REASONS = {
     "no_variation": "all values are the same",
     "too_few_items": "too few items",
     "too_few_annotators": "people too few, or their shares of the answers too unequal",
-    "too_few_clusters": "too few personas or questions",
+    "too_few_clusters": "personas or questions too few, or their shares of the items too unequal",
     "no_pairs": "no item has two answers",
     "empty_group": "nothing to count",
     "one_order": "each reply puts the whole set in one order",
@@ -250,26 +250,26 @@ def threshold_standing(report: ReportJson) -> str:
     return "from the settings" if is_of_file else "set before the data"
 
 
-STEREOTYPES = (
-    "A profile is not the person: anyone who judges from one, human or model, may answer with a "
-    "stereotype."
-)
+STEREOTYPES = "Answers from profiles may be stereotypes."
 CHOSEN_ELSEWHERE = (
     "It is not stored how people were chosen and whether they were paid; they represent nobody "
     "but themselves."
 )
 
 
-def opt_in(*, is_paid: bool) -> str:
-    """Who the people of a study are, of whom it is known whether they were paid."""
-    paid = "were paid" if is_paid else "were not paid"
-    return f"People chose to take part and {paid}; they represent nobody but themselves."
-
-
-INDIVIDUALS = (
-    "The report measures how well answers can be guessed on average. Do not use it for decisions "
-    "about individuals."
+CHOSEN_PARTLY = (
+    "Some people chose to take part here; of the others it is not stored how they were chosen. "
+    "They represent nobody but themselves."
 )
+
+
+def opt_in(*, is_paid: bool) -> str:
+    """Who the people of a study are, of whom it is known what they were promised."""
+    paid = "for pay" if is_paid else "without pay"
+    return f"People chose to take part {paid}; they represent nobody but themselves."
+
+
+INDIVIDUALS = "These are averages. Do not use them for decisions about individuals."
 
 
 def language_limit(
@@ -277,30 +277,38 @@ def language_limit(
     asked_in: Collection[str] = (),
     items: Collection[str] = (),
     of_a_file: Sequence[str] = (),
+    *,
+    people: bool = True,
 ) -> str:
     """The sentence on languages; `asked_in` are those of judges' prompts, if there are any.
 
     `items` are the languages of the items' texts. `of_a_file` are the sides whose answers came
-    from a file, which does not say in which language they were asked.
+    from a file, which does not say in which language they were asked. Empty if neither `people`
+    nor judges were asked.
     """
     if of_a_file:
         return (
             f"It is not stored in which language {listed(of_a_file)} were asked; results may "
             "differ in other languages."
         )
-    if not language:
+    if not people and not asked_in:
+        return ""
+    if not language and people:
         return "The language is not stated; results may differ in other languages."
+    judges = " and ".join(language_name(code) for code in sorted(asked_in))
+    if not people:
+        return f"Judges were asked in {judges}; results may differ in other languages."
     if {base_of(code) for code in items} - {base_of(language)}:
         own = " and ".join(f"“{code}”" for code in items)
-        judges = " and ".join(language_name(code) for code in sorted(asked_in))
-        around = f"people were asked in {language_name(language)}" + (
-            f", and judges in {judges}" if judges else ""
-        )
-        return (
-            f"The items' own texts are in {own}; around them, {around}. Part of the difference "
-            "between judges and people may be due to language; results may differ in other "
-            "languages."
-        )
+        around = f"people were asked in {language_name(language)}"
+        due = "Results may differ in other languages."
+        if judges:
+            around += f", and judges in {judges}"
+            due = (
+                "Part of the difference between judges and people may be due to language; results "
+                "may differ in other languages."
+            )
+        return f"The items' own texts are in {own}; around them, {around}. {due}"
     others = sorted({code for code in asked_in if code != base_of(language)})
     if others:
         names = " and ".join(language_name(code) for code in others)

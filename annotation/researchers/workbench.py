@@ -300,7 +300,10 @@ def the_sum(study: Study) -> Iterator[MonitorCard]:
     """Seats, places and quota as one sum, for the launch page."""
     capacity = places_in(study)
     if capacity.seats:
-        context = {"study": study, "now": capacity, "quota": sum_of(capacity)}
+        # Of a study under way, what is still open is compared.
+        quota = capacity.room if capacity.taken else sum_of(capacity)
+        is_even = capacity.items * study.annotations_per_item == capacity.seats
+        context = {"study": study, "now": capacity, "quota": quota, "is_even": is_even}
         yield MonitorCard("sum", "annotation/researcher/_sum.html", context)
 
 

@@ -69,7 +69,11 @@ def _head(described: DataDescription) -> str:
             "license_link": "LICENSE",
         }
     fields |= {
-        "annotations_creators": ["crowdsourced", "machine-generated"],
+        "annotations_creators": [
+            *(["crowdsourced"] if described.collection.standings else []),
+            *(["machine-generated"] if described.collection.runs else []),
+        ]
+        or ["no-annotation"],
         "language_creators": ["found"],
         "multilinguality": ["multilingual" if len(described.languages) > 1 else "monolingual"],
         "size_categories": [next((name for top, name in _SIZES if total < top), "n>1M")],
@@ -128,7 +132,7 @@ def _body(described: DataDescription) -> str:
     return f"""
 # {study.title}
 {simulated}
-{summary(study)}
+{summary(described)}
 
 Created on {described.on.isoformat()} (UTC) from the study “{study.slug}”.
 
@@ -214,7 +218,7 @@ def _texts(described: DataDescription) -> str:
     if from_files(described):
         return "The consent and instructions are not known, because nobody answered here."
     return (
-        f"### What people agreed to\n\n{_agreed(described)}\n\n"
+        f"### The text of the consent\n\n{_agreed(described)}\n\n"
         f"### Instructions\n\n{_quoted(described.collection.instructions)}"
     )
 

@@ -79,6 +79,7 @@ class Collection:
 
     people: dict[str, int]
     has_participants: bool
+    imported: int  # people whose answers came from files
     standings: dict[str, int]
     exclusions: tuple["Exclusion", ...]
     quota: list[tuple[str, int, str]]
@@ -112,6 +113,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
     return Collection(
         people=dict(own.values_list("state").annotate(n=Count("pk")).order_by("state")),
         has_participants=own.filter(is_imported=False).exists(),
+        imported=own.filter(is_imported=True).count(),
         standings=dict(
             answers.values_list("standing").annotate(n=Count("pk")).order_by("standing")
         ),

@@ -115,7 +115,7 @@ def croissant(described: DataDescription, *, url: str) -> dict[str, Any]:
             "http://mlcommons.org/croissant/RAI/1.0",
         ],
         "name": study.title,
-        "description": f"{SIMULATED} {summary(study)}" if study.is_simulated else summary(study),
+        "description": f"{SIMULATED if study.is_simulated else ''} {summary(described)}".strip(),
         "license": licence_urls(study, described.licence) or ["Not stated: see the file LICENSE."],
         "url": url,
         "creator": [{"@type": "sc:Person", "name": name} for name in authors(study)],
@@ -137,7 +137,10 @@ def _responsible(described: DataDescription) -> dict[str, Any]:
     """The properties of the RAI vocabulary."""
     return {
         "rai:dataCollection": collection(described),
-        "rai:dataCollectionType": ["Surveys", "Crowdsourcing", "Model outputs"],
+        "rai:dataCollectionType": [
+            *(["Surveys", "Crowdsourcing"] if described.collection.standings else []),
+            *(["Model outputs"] if described.collection.runs else []),
+        ],
         "rai:dataCollectionTimeframe": described.collection.days or "not known",
         "rai:dataAnnotationProtocol": protocol(described),
         "rai:dataAnnotationPlatform": platform(described),

@@ -14,13 +14,16 @@ from analysis.report.quantities import Quantity
 from analysis.report.results import certainty_limit
 from analysis.report.table_files import tex
 from analysis.report.words import (
-    INDIVIDUALS,
+    CHOSEN_ELSEWHERE,
+    CHOSEN_PARTLY,
     STEREOTYPES,
     language_limit,
+    listed,
     number_of,
     opt_in,
 )
 from extras.publication.collection import Collection, collection_of
+from judging.prompts.asking import tasks_of_items
 from studies.models.studies import Study
 from studies.money import format_money
 from studies.prompts import wording_in
@@ -73,15 +76,27 @@ _TODAY = "Promises are not stored for everybody; the study currently states "
 SIMULATED = "Answers in this data set are simulated."
 
 
-def summary(study: Study) -> str:
-    return (
-        "People and models judged the same items on somebody else's behalf. They saw the "
-        f"profile of a person and two texts, and were asked: “{_question(study)}”"
-    )
+def summary(described: DataDescription) -> str:
+    """Who judged what; files do not say what those whose answers they have saw."""
+    study, collected = described.study, described.collection
+    who = [
+        *(["people"] if collected.standings else []),
+        *(["models"] if collected.runs else []),
+    ]
+    judged = "Nobody has judged these items yet"
+    if who:
+        behalf = " for themselves" if study.asks_own_answers else " on somebody else's behalf"
+        judged = f"{' and '.join(who).capitalize()} judged these items{behalf}"
+    texts = "two texts" if study.asks_own_answers else "the profile of a person and two texts"
+    return f"{judged}. An item has {texts}, and asks {_question(study)}"
 
 
 def _question(study: Study) -> str:
-    return wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question
+    """The words of the question, which items of several tasks do not have in common."""
+    tasks = tasks_of_items(study)
+    if len(tasks) > 1:
+        return "the question of its task."
+    return f"“{wording_in(study, tasks[0], 'tie' if study.allow_tie else 'certainty').question}”"
 
 
 def platform(described: DataDescription) -> str:
@@ -96,6 +111,8 @@ def platform(described: DataDescription) -> str:
         Study.Entry.LIST.value: "a list of invited people",
     }[study.entry]
     others = described.collection.platforms
+    if imported := described.collection.imported:
+        others = {**others, "files": imported}
     return ", ".join([own, *(f"{name} ({number_of(n, 'person')})" for name, n in others.items())])
 
 
@@ -141,6 +158,9 @@ def protocol(described: DataDescription) -> str:
     study = described.study
     asked = "a choice and a certainty from 1 to 100" if has_certainty(described) else "a choice"
     ties = "A tie could be chosen." if study.allow_tie else "A tie could not be chosen."
+    if from_files(described):
+        # What people could choose is not known.
+        ties = "Some answers may be ties." if study.allow_tie else ""
     sets = (
         "Sets of three to five responses were shown on one screen and ranked; the order on the "
         "screen was drawn for each person. "
@@ -148,13 +168,13 @@ def protocol(described: DataDescription) -> str:
         else ""
     )
     return (
-        f"“{_question(study)}” The answer was {asked}. {ties} {sets}"
-        f"{_shown_first(described)}{_asked_models(described)}"
+        f"An item asks {_question(study)} The answer was {asked}. {f'{ties} ' if ties else ''}"
+        f"{sets}{_shown_first(described)}{_asked_models(described)}"
     ).rstrip()
 
 
 def _shown_first(described: DataDescription) -> str:
-    if from_files(described):
+    if from_files(described) or not described.collection.standings:
         return ""
     return "The response shown first was chosen for each person and item, and is stored. "
 
@@ -188,10 +208,14 @@ def _words_gone(described: DataDescription) -> str:
 
 
 def answers_per_item(described: DataDescription) -> str:
+    if from_files(described):
+        return "The answers by people were not planned here."
     return f"Planned: {described.study.annotations_per_item} answers by people per item."
 
 
 def annotator_demographics(described: DataDescription) -> str:
+    if from_files(described):
+        return "It is not known how people were chosen."
     if not described.collection.quota:
         return "No specific groups were recruited."
     groups = "; ".join(
@@ -225,28 +249,42 @@ def privacy(described: DataDescription) -> str:
 
 def limits(described: DataDescription) -> list[str]:
     """The limits of the data; the study's report states the precision of its numbers."""
-    study = described.study
+    study, collected = described.study, described.collection
+    chosen = opt_in(is_paid=study.reward > 0)
+    if collected.imported:
+        chosen = CHOSEN_ELSEWHERE if from_files(described) else CHOSEN_PARTLY
+    asked_in = [run.prompt_language for run in collected.runs if not run.is_imported]
+    of_a_file = {
+        "people": (bool(collected.imported), from_files(described)),
+        "judges": (any(run.is_imported for run in collected.runs), not asked_in),
+    }
+    languages = language_limit(
+        study.language,
+        set(asked_in),
+        collected.item_languages,
+        [who if is_all else f"some {who}" for who, (is_any, is_all) in of_a_file.items() if is_any],
+        people=bool(collected.standings),
+    )
     sentences = [
-        STEREOTYPES,
-        opt_in(is_paid=study.reward > 0),
-        language_limit(
-            study.language,
-            {run.prompt_language for run in described.collection.runs if run.prompt_language},
-            described.collection.item_languages,
-        ),
-        INDIVIDUALS,
+        *([] if study.asks_own_answers else [STEREOTYPES]),
+        *([chosen] if collected.standings else []),
+        *([languages] if languages else []),
+        "The data show how well answers can be guessed on average. Do not use them for decisions "
+        "about individuals.",
     ]
     if has_certainty(described):
         threshold = Quantity("level", None, study.certainty_threshold)
         sentences.append(str(certainty_limit(threshold)))
     if study.is_simulated:
         sentences.insert(0, "The answers are simulated and show nothing about people.")
-    unknown = [name for name, score in described.scores.items() if not score.scored]
-    if unknown:
-        sentences.append("Own answers are missing, so no answer here can be scored.")
-    small = [name for name, score in described.scores.items() if 0 < score.scored < 30]
-    if small:
-        sentences.append("Fewer than 30 items can be scored, so shares of right answers are rough.")
+    scored = {name: score.scored for name, score in described.scores.items()}
+    if scored and not any(scored.values()):
+        sentences.append("No answer here can be scored: no item with one has a known own answer.")
+    if small := [name for name, n in scored.items() if 0 < n < 30]:
+        whose = "" if len(small) == len(scored) else f" of {listed(small)}"
+        sentences.append(
+            f"Fewer than 30 items{whose} can be scored, so shares of right answers are rough."
+        )
     return sentences
 
 

@@ -10,11 +10,13 @@ from django.template.loader import render_to_string
 from analysis.errors import BadParameters
 from analysis.report.render import style_of
 from analysis.report.report_json import ReportJson
-from analysis.report.results import no_people
+from analysis.report.results import no_people, sampled
 from analysis.report.words import (
+    MAJORITY_WORDS,
     decimal,
     decimal_range,
     number_of,
+    people_words,
     percent,
     percent_range,
     points,
@@ -75,6 +77,7 @@ class ValidationPage:
             ],
             "blocks": blocks,
             "missing": missing,
+            "sampled": sampled(report),
             "date": date,
             "style": style_of("paper"),
         }
@@ -156,9 +159,10 @@ def _with_ci(
 def _people(report: ReportJson) -> Iterator[Line]:
     human, inputs = report["human"], report["inputs"]
     n = human["annotators"]
-    effective = _get(_first_comparison(report), "pooled_replacement", "people_effective")
     count = "1 person" if n == 1 else f"{n:,} people"
-    if n and effective is not None:
+    if n > 1:
+        loads = [rater["answers"] for rater in human["raters"]]
+        effective = sum(loads) ** 2 / sum(load**2 for load in loads)
         count += f", by their shares of the answers worth {effective:.1f}"
     yield _line("People", count if n else None, str(no_people(report)))
     yield _line(
@@ -177,10 +181,6 @@ def _people(report: ReportJson) -> Iterator[Line]:
     yield _line("Prevalence of right answers", ", ".join(shares), "no right answers are known")
 
 
-def _first_comparison(report: ReportJson) -> Any:
-    return report["comparison"][0] if report["comparison"] else None
-
-
 def _agreement(report: ReportJson, compared: Any) -> Iterator[Line]:
     people = _get(report, "human", "agreement")
     percents = _with_ci(people, "percent", "percent_general_ci") or _with_ci(people, "percent")
@@ -193,7 +193,7 @@ def _agreement(report: ReportJson, compared: Any) -> Iterator[Line]:
     raw = _with_ci(compared, "agreement_with_majority", "agreement_ci")
     kappa = _with_ci(compared, "cohen_kappa", "cohen_kappa_ci", as_share=False)
     yield _line(
-        "Judge with the majority",
+        f"Judge with {people_words(report).removesuffix(' of people')}",
         f"{raw}; Cohen’s kappa {kappa}" if raw and kappa else raw,
         "there is no judge, or no majority",
     )
@@ -214,7 +214,12 @@ def _accuracy(report: ReportJson, judge: Any) -> Iterator[Line]:
     sides = (
         ("Judge", judge),
         ("One person", _get(human, "individual")),
-        ("Majority of people", _get(human, "majority")),
+        # Of items with one answer each, it is these answers again.
+        *(
+            [("Majority of people", _get(human, "majority"))]
+            if people_words(report) == MAJORITY_WORDS
+            else []
+        ),
     )
     for words, side in sides:
         # In general: the interval allows for other people, personas and questions.

@@ -152,7 +152,7 @@ def test_what_to_do_next_follows_from_the_gravest_caution():
     pasted_report["headline"]["state"] = "cannot_tell"
     pasted_report["cautions"]["pasted"][0]["people"] = 1
     assert "copied" not in verdict_of(pasted_report).settling
-    assert usual.settling.startswith("Ask about items of which neither response is the usual")
+    assert usual.settling.startswith("Ask about items of which no answer is the usual")
     # Of people who hardly err, a judge without an error is no sign that it saw the answers.
     assert easy.answer.trust == "TRUSTED"
     assert [one["who"] for one in easy_report["cautions"]["easy"]] == ["people", "judges.0"]

@@ -133,7 +133,9 @@ def test_nothing_is_settled_that_was_not_registered(right_of_80):
 
     report["parameters"]["explored"] = True
     assert "Confirm it with a plan" in verdict_of(report).settling
-    assert "The threshold or the margin was chosen after the data." in verdict_of(report).caveats
+    assert "The threshold was chosen after the data." in verdict_of(report).caveats
+    registration["late_changes"] = [{"setting": "margin"}]
+    assert "The threshold and margin were chosen after the data." in verdict_of(report).caveats
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_a_judge_that_refused_many_items_is_named():
         )
     )
 
-    assert "b refused 12 of 40 items, and its numbers are about the others." in verdict.caveats
+    assert "b refused 12 of 40 items; its accuracy is about the others." in verdict.caveats
 
 
 def test_one_judge_is_nowhere_the_best_of_several():
@@ -285,7 +287,8 @@ def test_both_shares_of_a_side_are_over_the_same_answers():
 def light_of(entry, *tests):
     """The sentence on the sides that a run chose."""
     judge = {"judge": "k", "run": "1", "setting": "standard", "features": "all"}
-    report: dict[str, Any] = {"human": {}, "judges": [judge | {"position": entry}]}
+    judge |= {"position": entry, "ties": {"share_reason": "not_offered"}, "record": {"samples": 1}}
+    report: dict[str, Any] = {"human": {}, "judges": [judge]}
     kinds = [{"kind": SIDES, "level": 0.01}]
     report["claims_tested"] = {"kinds": kinds, "members": list(tests)}
     return str(SideChosen.of(report, "judges.0", Name("k")).light.text)

@@ -8,8 +8,10 @@ import pytest
 from analysis.data.raters import REPORT_WRITTEN
 from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
+from analysis.report.quantities import Quantity
 from analysis.report.rater_tests import rater_tests
 from analysis.report.render import render_html
+from analysis.report.results import certainty_limit
 from analysis.report.sections.glance.accuracies import forest
 from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.methods import run_facts
@@ -17,8 +19,8 @@ from analysis.report.sections.position import lights
 from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
 from annotation import services
-from annotation.models import Annotator, Assignment
-from judging.models import JudgeRun, Judgment
+from annotation.models import Annotation, Annotator, Assignment
+from judging.models import Judge, JudgeRun, Judgment, Jury
 from studies.models import Item, Study
 from studies.services.studies import record
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
@@ -172,7 +174,9 @@ def test_nothing_is_said_of_what_a_file_of_answers_does_not_have():
 def test_a_missing_interval_has_its_reason_in_the_table_of_claims():
     report = report_of(planted(persona_of=lambda place: max(0, place - 80)))
 
-    assert found_rows(report)[0][2] == "too few personas or questions"
+    assert found_rows(report)[0][2] == (
+        "personas or questions too few, or their shares of the items too unequal"
+    )
 
 
 def test_intervals_are_about_others_only_of_what_the_study_has_several_of():
@@ -237,6 +241,10 @@ def test_a_judge_that_changes_its_choice_when_asked_again_is_reported_per_reply(
 
     [note] = verdict_of(report_of(study)).notes
     assert note.startswith("Asked again, j changed its choice on 30 of 100 items; a single reply")
+    assert note.endswith(" of 100 first replies.")
+    people, judge = (str(light.text) for light in lights(report_of(study)))
+    assert " of 300 answers " in people
+    assert " of 100 first answers" in judge
 
 
 def test_the_question_is_that_of_the_items_and_not_of_the_study():
@@ -324,3 +332,125 @@ def test_the_only_person_leans_alone():
     assert people.startswith("The only person leans to side A: side A was chosen in 100.0 %")
     members = report["claims_tested"]["members"]
     assert "majority" not in {one["who"] for one in members if one["kind"] == CALIBRATION}
+
+
+def test_items_without_a_certainty_are_not_among_those_that_both_decided():
+    tied = planted(
+        choice_of=lambda truth, is_right: truth if is_right else "tie",
+        people=lambda place, seat: place % 7 > 1,
+        allow_tie=True,
+    )
+    for rows in (Annotation, Judgment):
+        rows.objects.filter(certainty=70).update(certainty=90)
+    report = report_of(tied)
+    decided, certain = (
+        entry["n"]
+        for one in report["comparison"]
+        for entry in (one["difference_general"], one["certainty"]["high_sets"])
+    )
+
+    [row] = [row for row in found_rows(report) if "items of high certainty" in row[0]]
+    assert certain < decided
+    assert row[3] == f"{certain} items (of 100) that both decided with a certainty"
+    # Ties choose no side.
+    assert " choices of a side" in str(lights(report)[0].text)
+
+
+def test_of_few_items_with_a_known_answer_the_study_has_more_people():
+    study = planted()
+    Item.objects.filter(study=study).exclude(question__in=["Question 1?", "Question 2?"]).update(
+        first_person=""
+    )
+    sentences = " ".join(report_of(study)["headline"]["sentences"])
+
+    assert "The comparison rests on 6 people (of 15): too few to generalise" in sentences
+    assert "rests on only 2 questions (of 100)" in sentences or "questions (of 100)" in sentences
+
+
+def test_true_ties_that_were_no_option_have_a_known_answer():
+    study = planted()
+    offered = make_run(study=study, judge="t", setting="tie")
+    for place, item in enumerate(Item.objects.filter(study=study).order_by("pk")):
+        if place < 30:
+            Item.objects.filter(pk=item.pk).update(first_person="tie")
+        judge_item(offered, item, "tie" if place < 50 else "r1")
+    report = report_of(study)
+    texts = {code: str(text) for code, text in caution_texts(report)}
+
+    assert "70 items (of 100) with a right answer on offer that both" in (
+        verdict_of(report).answer.sentence
+    )
+    assert texts["tied"].startswith("t gave a tie on 20 of 70 items (of 100) where a response is")
+
+
+def test_what_answers_of_a_file_cost_and_in_which_language_is_unknown_of_these_alone():
+    study = planted()
+    JudgeRun.objects.filter(study=study).update(parameters={"prompts": {}})
+    imported = Annotator.objects.filter(study=study)[:5]
+    Annotator.objects.filter(pk__in=[one.pk for one in imported]).update(is_imported=True)
+    report = report_of(study)
+    limits = {limit["limit"]: limit["text"] for limit in report["limitations"]}
+
+    assert report["human"]["imported"] == 5
+    assert limits["opt_in"].startswith("Some people chose to take part here;")
+    assert "in which language some people were asked" in limits["language"]
+    assert report["human"]["pay"]["rewards"] is not None
+    assert report["human"]["pay"]["per_correct"] is None
+    people = [row[0] for row in all_tables(report)["price"].rows]
+    assert people == ["j"]
+
+
+def test_a_jury_is_the_majority_of_its_judges_and_asks_nothing():
+    study = planted()
+    for name in ("k", "m"):
+        run = make_run(study=study, judge=name)
+        for item in Item.objects.filter(study=study):
+            judge_item(run, item, "r1", 70)
+    jury = Jury.objects.create(study=study, name="panel")
+    jury.judges.set(Judge.objects.filter(name__in=["j", "k", "m"]))
+    words = methods_paragraph(report_of(study))
+
+    assert "panel is the majority of j, k and m, each with one vote." in words
+    assert "panel (" not in words
+
+
+def test_refusals_of_everything_leave_no_items_to_be_right_on():
+    study = planted()
+    mute, shy = (make_run(study=study, judge=name) for name in ("mute", "shy"))
+    for place, item in enumerate(Item.objects.filter(study=study).order_by("pk")):
+        judge_item(mute, item, state="refused")
+        judge_item(shy, item, "r1" if place < 60 else "", state="done" if place < 60 else "refused")
+
+    assert (
+        "mute refused all 100 items and shy refused 40 of 100 items; accuracy is about the others."
+    ) in verdict_of(report_of(study)).caveats
+
+
+def test_too_few_people_for_an_interval_are_too_few_for_a_claim():
+    report = report_of(planted(n_people=4, per_item=4, people=lambda place, seat: True))
+
+    assert {test["who"] for test in report["claims_tested"]["members"]} >= {"people", "majority"}
+    assert not [row for row in found_rows(report) if row[0].startswith("The certainty of")]
+
+
+def test_a_judge_that_is_not_done_is_let_finish_before_anything_is_added():
+    study = planted(people=lambda place, seat: Random(3 * place + seat).random() < 0.75)
+    for judgment in Judgment.objects.filter(run__study=study, item__in=study.all_items.all()[60:]):
+        judgment.choice, judgment.certainty, judgment.state = "", None, "pending"
+        judgment.save()
+
+    assert verdict_of(report_of(study)).settling == (
+        "Let j judge the other 40 items, then build the report again."
+    )
+
+
+@pytest.mark.parametrize(
+    ("threshold", "words"),
+    [
+        (80, "exactly 80 is high but still in the band “Confident”."),
+        (50, "exactly 50 is high but still in the band “Quite Confident”."),
+        (81, "A certainty of 81 or more counts as high."),
+    ],
+)
+def test_a_threshold_is_said_to_be_inside_a_band_only_where_it_is(threshold, words):
+    assert str(certainty_limit(Quantity("level", None, threshold))).endswith(words)

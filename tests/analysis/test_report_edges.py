@@ -172,8 +172,8 @@ def test_people_whose_answers_are_all_excluded_have_answered():
 def test_one_person_is_one():
     report, page = whole(made(answers=[("r1", 90)], reward=300))
 
-    assert "1 person finished and received 3.00 USD for about" in methods_paragraph(report)
-    assert " finished and was paid " in page
+    assert "1 person finished; the study promised 3.00 USD for about" in methods_paragraph(report)
+    assert " finished, for " in page
 
 
 def test_certainties_without_a_known_answer_were_stated_all_the_same():

@@ -58,10 +58,10 @@ def test_people_and_judges_cost_per_right_label():
 @pytest.mark.parametrize(
     ("currency", "reward", "total", "shown", "sentence"),
     [
-        ("JPY", 450, 4500.0, "4500", "received 450 JPY each"),
-        ("KRW", 6000, 60_000.0, "60000", "received 6000 KRW each"),
-        ("KWD", 1500, 15.0, "15.000", "received 1.500 KWD each"),
-        ("GBP", 450, 45.0, "45.00", "received 4.50 GBP each"),
+        ("JPY", 450, 4500.0, "4500", "promised 450 JPY each"),
+        ("KRW", 6000, 60_000.0, "60000", "promised 6000 KRW each"),
+        ("KWD", 1500, 15.0, "15.000", "promised 1.500 KWD each"),
+        ("GBP", 450, 45.0, "45.00", "promised 4.50 GBP each"),
     ],
 )
 def test_sums_have_the_decimals_of_their_currency(currency, reward, total, shown, sentence):
@@ -73,7 +73,7 @@ def test_sums_have_the_decimals_of_their_currency(currency, reward, total, shown
     page = render_html(report, date=datetime.date(2026, 11, 20))
     pay = report["human"]["pay"]
     assert (pay["rewards"], pay["per_correct"]) == (total, total / 10)
-    assert f"were paid {shown} {currency} in rewards" in page
+    assert f"finished, for {shown} {currency} in rewards" in page
     assert sentence in methods_paragraph(report)
     cells = {row[0].text: row for row in all_tables(report)["price"].cells}
     assert cells["People, single answers"][2].text == shown

@@ -138,7 +138,7 @@ def test_the_method_in_words_has_the_study_s_own_figures():
     assert "The study has 12 items from our bank about" in words
     assert "3 people gave 36 answers, with a certainty from 1 to 100." in words
     assert "1 more answer is not counted, because the items had enough." in words
-    assert "4 people finished and received 3.40 GBP each for about 15 minutes." in words
+    assert "4 people finished; the study promised 3.40 GBP each for about 15 minutes." in words
     model = "model-2024-05-13, temperature 0.7, top-p 0.95"
     assert (
         f"lefty ({model}) and steady ({model}) judged 12 items each from the whole persona; from "

@@ -178,7 +178,13 @@ def reports(draw):
             | identity
             | {"items": items, "excluded": out, "judgments": {"done": items}}
             | {"position": {"both_orders": both}}
+            | {"record": {"backend": draw(st.sampled_from(["openai", "jury"]))}}
         )
+        judges[-1]["record"] |= {
+            "samples": draw(st.integers(1, 3)),
+            "parameters": {"judges": ["k", "3b"]},
+        }
+        judges[-1]["ties"] = draw(st.sampled_from([{}, {"share_reason": "not_offered"}]))
         n = draw(st.integers(0, min(judge["n"], people["n"])))
         entry = identity | {"difference_general": draw(differences(n, family=len(names)))}
         common = draw(st.integers(0, items))
@@ -399,11 +405,10 @@ def with_records(draw, report):
         judge |= {"judgments": {"done": done, "open": items - done}, "competes": True}
         judge["excluded"]["skipped"] = 0
         judge["cost"] = {"price_remark": draw(st.sampled_from(["", "The price has no date."]))}
-        judge["record"] = {
-            "samples": draw(st.integers(1, 3)),
+        judge["record"]["parameters"]["temperature"] = 0.7
+        judge["record"] |= {
             "orders": "both",
             "snapshots": ["gpt-4o-2024"],
-            "parameters": {"temperature": 0.7},
             "sent": [],
             "conditions": ["2 of 4 answers came from “x 2.1”."],
         }
@@ -514,7 +519,7 @@ def compared(draw):
     """A report with one judge, and the state that its difference has."""
     n, more = draw(st.integers(0, 300)), draw(st.sampled_from([0, 100]))
     report = {
-        "inputs": {"items": n + more},
+        "inputs": {"items": n + more, "truth": {"unknown": draw(st.sampled_from([0, more]))}},
         "judges": [{"excluded": {"no_truth": draw(st.sampled_from([0, more]))}}],
         "comparison": [{"difference_general": draw(differences(n, family=2))}],
     }
@@ -554,7 +559,8 @@ def test_the_words_the_number_and_the_interval_of_a_comparison_say_the_same(comp
     elif state == "cannot_tell":
         assert ("by chance" in words) or not excludes
         assert ("by chance" in answer) == excludes
-        assert ("can be chance" in answer) != excludes
+        is_equal = "this does not show that both are right equally often" in answer
+        assert is_equal or ("can be chance" in answer) != excludes
 
 
 @settings(max_examples=examples(25, every=100), derandomize=True)
@@ -602,9 +608,14 @@ def test_the_items_of_a_judge_are_named_by_what_it_left_out(excluded, both, word
     orders = {"n": both, "consistent": both - excluded.get("tie", 0)}
     judge = {"n": n, "excluded": excluded, "position": {"both_orders": orders}}
 
-    of = decided_by_judge({"inputs": {"items": 240}, "judges": [judge]}, 0)
+    inputs = {"items": 240, "truth": {"unknown": 240}}
+    of = decided_by_judge({"inputs": inputs, "judges": [judge]}, 0)
 
     assert str(of) == words
+    # A true tie that was no option has a known answer, and is not scored either.
+    inputs["truth"]["unknown"] = 0
+    of = decided_by_judge({"inputs": inputs, "judges": [judge]}, 0)
+    assert str(of) == words.replace("a known answer", "a right answer on offer")
 
 
 @pytest.mark.parametrize(
@@ -621,8 +632,9 @@ def test_the_items_of_people_are_named_by_what_is_missing(missing, people, words
     side["n"] = 240 - sum(missing.values())
 
     human = {"majority": side, "annotators": people}
+    inputs = {"items": 240, "truth": {"unknown": 240}}
 
-    assert str(decided_by_people({"inputs": {"items": 240}, "human": human})) == words
+    assert str(decided_by_people({"inputs": inputs, "human": human})) == words
 
 
 def test_the_title_of_certainty_names_those_that_are_right_less_often_when_certain(monkeypatch):

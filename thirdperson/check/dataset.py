@@ -227,6 +227,7 @@ def dataset_of(
         personas=dict.fromkeys(sorted({labels.persona.get(item, "") for item in keys}), ()),
         raters=tuple(raters),
         rater_groups=({},) * len(raters),
+        imported=frozenset(raters),
         answers=answers,
         people_are_fixed=people_are_fixed,
         epsilon=epsilon,

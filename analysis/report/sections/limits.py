@@ -1,6 +1,6 @@
 """The chapter on limits: all possible claims of the report, and how many hold."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -249,18 +249,29 @@ def _flipped(
     for (who, values, item), rows in zip(raters, rows_of, strict=True):
         p = float(test.adjusted[rows].max())
         gap = gaps[who](_sharing(study, who, values, item)) if who in gaps else None
-        p = _larger(p, gap, len(raters))
+        p = _larger(p, gap, len(raters), _too_few(study))
         n = int((~np.isnan(values)).sum())
         out.append(RaterClaim(kind, who, n, float(test.t[rows[0]]), p, gap=gap))
     return out
 
 
-def _larger(p: float, gap: GeneralDifference | None, tests: int) -> float:
-    """The larger p of a resampling test and of its number.
+def _too_few(study: ReportedStudy) -> list[str]:
+    """Why a number has no interval, so that a claim would not be about others.
+
+    Claims about the only person are about nobody else.
+    """
+    several = ["too_few_annotators"] if study.votes.n_annotators > 1 else []
+    return ["too_few_clusters", *several]
+
+
+def _larger(p: float, gap: GeneralDifference | None, tests: int, too_few: Collection[str]) -> float:
+    """The larger p of a resampling test and of its number; 1 if it has `too_few` clusters.
 
     Resampling is too liberal where a number has too few of an outcome for an interval, so the exact
     test is adjusted for all tests of the kind by itself.
     """
+    if gap is not None and gap.interval_reason in too_few:
+        return 1.0
     if gap is None or gap.p is None:
         return p
     return max(p, gap.p if gap.interval is not None else min(1.0, tests * gap.p))
@@ -318,7 +329,7 @@ def _on_parts(study: ReportedStudy, kind: str, values: Sequence[str]) -> list[Ra
         for code, name in enumerate(names[: 1 if len(names) == 2 else None]):
             t, p = float(tests.t[place, code]), float(tests.adjusted[place, code])
             gap = None if np.isnan(p) else group_contrast(wrong, codes == code, sharing)
-            p = _larger(p, gap, tests.t.size)
+            p = _larger(p, gap, tests.t.size, _too_few(study))
             n = int(sums[1, place] @ inside[code])
             claims.append(RaterClaim(kind, who, n, t, p, about=name, gap=gap))
     return claims
@@ -341,7 +352,7 @@ def claims_table(report: ReportJson) -> Table:
         "is adjusted within a kind over all runs, people and groups, and 1 if the interval of the "
         "claim’s number includes 0. The level is what Holm leaves to a kind among all kinds, “–” "
         "if none of its claims holds. If nothing differs, at most about one report in twenty has "
-        "any such sentence. The answer on the first screen has its own level.",
+        "any such sentence.",
         first="Claims about",
     )
 

@@ -235,7 +235,8 @@ def _of_items(report: ReportJson) -> Text:
         + ("; people were asked in: {language}{unread}{texts}." if is_asked else "{texts}."),
         every=every,
         about=about(inputs, "personas", "questions"),
-        task=Name(study["task"]),
+        # Items of several tasks have no common question.
+        task=Name(study["task"]) if study["question"] else Words("several"),
         language=Name(study["language"] or "not stated"),
         unread=NOTHING
         if not unread
@@ -309,11 +310,7 @@ def _checks(report: ReportJson) -> Iterator[tuple[str, Text]]:
             people=people("not_counted.excluded_people", n),
             answers=Population("answer", n=out["excluded"], path="human.not_counted.excluded"),
         )
-    rest = say(
-        "Surplus, released and withdrawn answers are counted under “Participation”; so "
-        "are the items that a judge did not score, and why."
-    )
-    yield "Exclusions", sentences(excluded, rest)
+    yield "Exclusions", excluded
 
 
 def _were(of: Population) -> Words:

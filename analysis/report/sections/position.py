@@ -47,6 +47,7 @@ from analysis.report.rater_tests import (
     position_of,
     rater_tests,
     scored_sides,
+    sided,
 )
 from analysis.report.report_json import (
     Json,
@@ -195,10 +196,10 @@ class SideChosen:
             return None
         result = next((t.result for t in rater_tests(report, SIDES) if t.who == who), None)
         if entry["truth_share_a"] is None or not entry["n_truth"]:
-            of = Population("answer", n=entry["n"], path=f"{path}.n")
+            of = Population(sided(report, who), n=entry["n"], path=f"{path}.n")
             share = Quantity("share", of, entry["share_a"], f"{path}.share_a")
             return cls(name, share, None, result)
-        of = scored_sides(entry, path)
+        of = scored_sides(report, who)
         interval = QuantityInterval.at(entry, "share_a_scored_ci", path)
         place = f"{path}.share_a_scored"
         share = Quantity("share", of, entry["share_a_scored"], place, interval)

@@ -37,6 +37,7 @@ from analysis.report.sentences import (
     SINGLE,
     TOGETHER,
     TOPICS,
+    single_words,
 )
 from analysis.report.study import competitors, standing
 from analysis.report.tables import Table, TableColumn
@@ -144,11 +145,11 @@ def _main(report: ReportJson) -> Iterator[ReportClaim]:
             clause(
                 "{judge} agrees with people {less} another person does, with ε = {margin} points",
                 judge=Name(replaced.name),
-                less=Words("less often than" if word == NO else "as often as"),
+                less=Words("less often than" if word == NO else "at least as often as"),
                 margin=Quantity("margin", None, replaced.epsilon),
             ),
             clause(
-                "does {judge} agree with people as often as another person does?",
+                "does {judge} agree with people at least as often as another person does?",
                 judge=Name(replaced.name),
             ),
             replaced.gap,
@@ -181,7 +182,7 @@ def _tested(report: ReportJson) -> Iterator[ReportClaim]:
     for kind, forms in _FORMS.items():
         for test in rater_tests(report, kind):
             if not (kind == SIDES and is_even(test.result)):
-                yield forms.claim(test)
+                yield forms.claim(test, single_words(report))
     yield from _certain(report)
     for part in part_tests(report):
         yield ReportClaim(part.who, part.claim(), Text(()), part.result.value, is_held=True)
@@ -197,7 +198,7 @@ def _tested(report: ReportJson) -> Iterator[ReportClaim]:
 class _Forms:
     """The words of a kind of claims: if it holds above 0, below 0, and as an open question.
 
-    Verbs of the name are slots of their form for one: “{leans}”.
+    Verbs of the name are slots of their form for one: “{leans}”. “{people}” are those who answered.
     """
 
     above: str
@@ -205,9 +206,9 @@ class _Forms:
     question: str
     verbs: tuple[str, ...] = ()
 
-    def claim(self, test: RaterTest) -> ReportClaim:
+    def claim(self, test: RaterTest, people: str) -> ReportClaim:
         slots: dict[str, Slot] = {verb: test.verb(verb) for verb in self.verbs}
-        slots["name"] = test.name
+        slots |= {"name": test.name, "people": Words(people)}
         finding = test.result.finding
         return ReportClaim(
             test.who,
@@ -242,9 +243,9 @@ _FORMS: Mapping[str, _Forms] = {
         ("is",),
     ),
     TOGETHER: _Forms(
-        "The certainty of {name} rises with that of people",
-        "The certainty of {name} falls with that of people",
-        "does the certainty of {name} rise with that of people?",
+        "The certainty of {name} rises with that of {people}",
+        "The certainty of {name} falls with that of {people}",
+        "does the certainty of {name} rise with that of {people}?",
     ),
 }
 
@@ -257,7 +258,7 @@ def _certain(report: ReportJson) -> Iterator[ReportClaim]:
         if result is None or result.p is None:
             continue
         often = "less" if result.finding is Finding.BELOW else "more"
-        own = "often on its items of high certainty than people on theirs"
+        own = f"often on its items of high certainty than {single_words(report)} on theirs"
         yield ReportClaim(
             f"judges.{index}",
             clause(f"{{name}} is right {often} {own}", name=name),

@@ -58,7 +58,14 @@ from analysis.report.verdict.next_step import (
     sensitivity_of,
     settling_of,
 )
-from analysis.report.words import MAJORITY_WORDS, listed, people_words, run_name
+from analysis.report.words import (
+    INDIVIDUALS,
+    MAJORITY_WORDS,
+    STEREOTYPES,
+    listed,
+    people_words,
+    run_name,
+)
 
 
 @dataclass(frozen=True)
@@ -177,8 +184,13 @@ def _beyond_answer(report: ReportJson) -> ReportJson:
 
 def _chosen_late(report: ReportJson) -> Text | None:
     registration = report["registration"]
-    if report["parameters"]["explored"] or registration["late_changes"]:
-        return say("The threshold or the margin was chosen after the data.")
+    chosen = {change["setting"] for change in registration["late_changes"]}
+    if report["parameters"]["explored"]:
+        chosen.add("threshold")
+    if chosen:
+        which = f"The {listed(sorted(chosen, reverse=True))}"
+        verb = Words("was" if len(chosen) == 1 else "were")
+        return say("{which} {verb} chosen after the data.", which=Words(which), verb=verb)
     plan = registration["plan"]
     if not plan:
         return unplanned(report)
@@ -235,18 +247,22 @@ def _of_chapters(report: ReportJson) -> Text | None:
 
 def _refusing(report: ReportJson) -> Text | None:
     judges = report["judges"]
-    refused = [
-        clause(
-            "{judge} refused {n} of {n.of}",
-            judge=Name(run_name(judge, judges)),
-            n=Quantity("count", items(report, "that it was asked", judge["items"]), n),
-        )
-        for judge in judges
-        if (n := judge["excluded"]["refused"]) >= MANY_REFUSED * max(1, judge["items"])
-    ]
+    refused, is_all = [], True
+    for judge in judges:
+        n, asked = judge["excluded"]["refused"], judge["items"]
+        if n < MANY_REFUSED * max(1, asked):
+            continue
+        is_all &= n == asked
+        form = "{judge} refused all {n.of}" if n == asked else "{judge} refused {n} of {n.of}"
+        of = items(report, "that it was asked", asked)
+        judge_name = Name(run_name(judge, judges))
+        refused.append(clause(form, judge=judge_name, n=Quantity("count", of, n)))
     if not refused:
         return None
-    return say("{refused}, and its numbers are about the others.", refused=joined(refused))
+    rest = "" if is_all else "; its accuracy is about the others"
+    if rest and len(refused) > 1:
+        rest = "; accuracy is about the others"
+    return say("{refused}{rest}.", refused=joined(refused), rest=Words(rest))
 
 
 def _identical(report: ReportJson) -> Text | None:
@@ -314,13 +330,13 @@ def _excluded(report: ReportJson) -> Text | None:
 
 
 def _averages(report: ReportJson) -> Text:
-    return say("These are averages. Do not use them for decisions about individuals.")
+    return say(INDIVIDUALS)
 
 
 def _stereotypes(report: ReportJson) -> Text | None:
     if not report["inputs"]["personas"]:
         return None
-    return say("Answers from profiles may be stereotypes.")
+    return say(STEREOTYPES)
 
 
 def _volunteers(report: ReportJson) -> Text | None:

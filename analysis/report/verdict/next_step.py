@@ -74,6 +74,13 @@ def _settling(report: ReportJson) -> Text:
         of = Population("answer", n=more)
         other = Words("the other " if report["human"]["answers"] else "")
         return say("Collect {other}{of}, then build the report again.", other=other, of=of)
+    index = judge_of_answer(report)
+    if index is not None and (n := report["judges"][index].get("excluded", {}).get("open")):
+        return say(
+            "Let {judge} judge the other {items}, then build the report again.",
+            judge=Name(judge_name(report, index)),
+            items=Population("item", n=n),
+        )
     match state:
         case "no_answers":
             return say("Collect answers from people and from at least one judge.")
@@ -196,8 +203,8 @@ def _nothing_to_compare(report: ReportJson) -> Text | None:
     for side in cautions.get("constant", ()):
         if side["who"] == MAJORITY and _is_below(majority, side["constant"] / side["n"]):
             return say(
-                "Ask about items of which neither response is the usual right one: people are "
-                "right less often than a constant answer."
+                "Ask about items of which no answer is the usual right one: people are right less "
+                "often than a constant answer."
             )
     return None
 

@@ -84,6 +84,7 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
         attention=_attention(waves, people),
         flagged=_flagged(waves, people),
         people=_sums(wave.people for wave in waves),
+        imported=frozenset(f"{wave.study.slug}/{name}" for wave in waves for name in wave.imported),
         promised=_sums(wave.promised for wave in waves),
         not_counted=_sums(wave.not_counted for wave in waves),
         exclusions=tuple(

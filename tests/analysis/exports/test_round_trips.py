@@ -99,7 +99,7 @@ def test_rows_read_back_are_those_of_the_database(bundle, table):
 def _without_the_record(report):
     """A report without what a file of answers does not hold: who took part how, and names."""
     del report["inputs"]["record_hash"]
-    human = ("people", "pay", "not_counted", "raters", "annotators")
+    human = ("people", "imported", "pay", "not_counted", "raters", "annotators")
     for key in (*human, "before_exclusions", "exclusions", "without_flagged"):
         report["human"].pop(key, None)
     for judge in report["judges"]:

@@ -72,3 +72,18 @@ def test_a_quota_of_another_size_and_one_that_people_have_entered_stay(study):
     Study.objects.update(state="open")
     walk_in(Study.objects.get(), gender="woman")
     assert "Save numbers" not in editor.get(PLACES).text
+
+
+def test_of_a_study_under_way_the_launch_page_counts_what_nobody_has_taken(study):
+    editor = sign_in(study, role=Membership.Role.EDITOR)
+    before = " ".join(editor.get("/studies/one/launch/").text.split())
+    Study.objects.update(state="open")
+    walk_in(Study.objects.get(), gender="woman")
+
+    page = " ".join(editor.get("/studies/one/launch/").text.split())
+
+    assert "this takes <strong>4 annotators</strong>; the quota groups have 4 places" in before
+    assert (
+        "the 45 that nobody has taken need <strong>3 annotators</strong>; the quota groups have 3 "
+        "open places"
+    ) in page

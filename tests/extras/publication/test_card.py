@@ -59,7 +59,7 @@ def test_the_card_tells_how_people_and_judges_were_asked(study, tmp_path):
     assert "| 2 | 4 | 1 refused |" in card
     assert "| people | 2 | 0 | 2 | 0 (0.0%) |" in card
     assert "| `choice` | text | r1, r2 or tie" in card
-    assert "Do not use it for decisions about individuals" in card
+    assert "Do not use them for decisions about individuals" in card
     assert "No report had been built from these answers." in card
 
 
@@ -68,9 +68,23 @@ def test_the_card_says_nothing_of_pay_or_consent_where_answers_came_from_files(s
 
     card = card_of(study, tmp_path)
 
-    for words in ("an hour", "### What people agreed to", "Models received"):
+    for words in ("an hour", "### The text of the consent", "Models received"):
         assert words not in card
     assert "The consent and instructions are not known" in card
+
+
+def test_the_card_names_who_judged_and_asks_what_the_items_ask(study, tmp_path):
+    assert "\nPeople judged these items on somebody else's behalf. An item has the profile" in (
+        card_of(study, tmp_path)
+    )
+    empty = make_study()
+    make_item(study=empty, task="authorship")
+
+    card = card_of(empty, tmp_path / "later")
+
+    assert "\nNobody has judged these items yet. An item has the profile" in card
+    assert "asks “Which response did this person write?”" in card
+    assert "chose to take part" not in card
 
 
 def test_the_card_counts_withdrawn_answers(study, tmp_path):
@@ -82,7 +96,7 @@ def test_the_card_counts_withdrawn_answers(study, tmp_path):
 def test_the_card_has_each_version_of_the_consent_with_its_dates_and_boxes(two_versions, tmp_path):
     card = card_of(two_versions, tmp_path)
 
-    agreed = card.partition("### What people agreed to")[2].partition("\n### ")[0]
+    agreed = card.partition("### The text of the consent")[2].partition("\n### ")[0]
     rows = map(json.loads, (tmp_path / "out/jsonl/annotators.jsonl").read_text().splitlines())
     versions = {row["consent_version"] for row in rows}
     assert len(versions) == 2

@@ -33,7 +33,7 @@ from analysis.report.study import (
     rests_on,
 )
 from analysis.report.tables import Table, as_best, table_of_entries
-from analysis.report.words import named_entries, run_names
+from analysis.report.words import named_entries, people_words, run_names
 from analysis.stats.accuracy.general_accuracy import difference_bounds
 from analysis.stats.comparison.differences import adjusted_states, equivalence, paired_difference
 from analysis.stats.comparison.general_difference import (
@@ -310,7 +310,7 @@ MAX_NAMED = 8
 def _small_cells(report: ReportJson) -> Iterator[Sentence]:
     """Name the main cells with fewer than 30 items."""
     sides: list[tuple[Name | Words, ReportJson]] = [
-        (Words("the majority"), report["human"]["majority"])
+        (Words(people_words(report)), report["human"]["majority"])
     ]
     sides += zip(map(Name, run_names(report)), report["judges"], strict=True)
     small = [

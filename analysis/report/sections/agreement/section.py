@@ -111,7 +111,7 @@ def replacement(report: ReportJson) -> Table:
         "gives the same one of two labels has 50 %. The pooled test asks about the average "
         "annotator, on the scale where the judge is worse. The alternative annotator test skips "
         "people with fewer than 30 usable items; with 30 items each it rarely passes. The last "
-        "rows are trivial judges.",
+        "rows are references.",
     )
     if not table.rows:
         return table

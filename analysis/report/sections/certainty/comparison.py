@@ -8,7 +8,6 @@ from analysis.data.arrays import Floats, RunData
 from analysis.data.verdicts import Verdicts
 from analysis.report.quantities import bare, say
 from analysis.report.report_json import Json, cell, estimate, put, put_interval, why
-from analysis.report.results import sampled
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.study import IN_GENERAL, ReportedStudy, families
 from analysis.report.tables import (
@@ -167,15 +166,13 @@ def high_sets(report: ReportJson) -> Table:
         columns,
         rows,
         say(
-            "Each side's own high items differ but overlap; in the first four rows both are scored "
-            "on the same ones. The difference in the last row is about {kinds} like these{best}. "
-            "{conditional}",
-            kinds=sampled(report),
+            "In the first four rows both are scored on the same items, in the last one each on its "
+            "own high ones.{best} {conditional}",
             best=bare(
                 as_best(
                     report,
-                    ", and its lower end for choosing the best of several runs; Holm: over the "
-                    "competing runs",
+                    " The lower end of its interval allows for choosing the best of several runs; "
+                    "Holm: over the competing runs.",
                 )
             ),
             conditional=bare(CONDITIONAL),

@@ -29,6 +29,7 @@ from analysis.report.sentences import (
     holds,
     level_of,
     members,
+    single_words,
     state_with,
     texts,
     who_of,
@@ -96,8 +97,11 @@ def _together(
     of = items(report, "on which both state a certainty", versus["items"], f"{path}.items")
     interval = QuantityInterval.at(versus, "spearman_general_ci", path)
     rho = Quantity("coefficient", of, versus["spearman"], f"{path}.spearman", interval)
+    people = Words(single_words(report))
     moves = {
-        finding: clause(f"the certainty of {{name}} {verb} that of people", name=name)
+        finding: clause(
+            f"the certainty of {{name}} {verb} that of {{people}}", name=name, people=people
+        )
         for finding, verb in ((Finding.ABOVE, "rises with"), (Finding.BELOW, "falls with"))
     }
     return TestResult(rho, holds).claim(
@@ -110,8 +114,10 @@ def _together(
 def _more_certain(report: ReportJson, name: Name, versus: ReportJson, path: str) -> Text:
     if versus["model_mean"] is None:
         return say("Too few certainties were stated for a comparison of means.")
+    # A jury has a verdict of each of its judges.
+    is_jury = report["judges"][int(path.split(".")[1])]["record"]["backend"] == "jury"
     replies = Population(
-        "reply",
+        "verdict" if is_jury else "reply",
         f"by {name} with a certainty",
         versus["judgments"],
         versus["closed"],
@@ -127,8 +133,11 @@ def _more_certain(report: ReportJson, name: Name, versus: ReportJson, path: str)
         "human.answers",
     )
     return say(
-        "Mean certainty: {model} in {model.some} by {name}, {human} in {human.some} by people.",
+        "Mean certainty: {model} in {model.some} by {by}{name}, {human} in {human.some} by "
+        "{people}.",
+        by=Words("the judges of " if is_jury else ""),
         name=name,
+        people=Words(single_words(report)),
         model=Quantity("certainty", replies, versus["model_mean"], f"{path}.model_mean"),
         human=Quantity("certainty", answers, versus["human_mean"], f"{path}.human_mean"),
     )
@@ -142,6 +151,7 @@ class WhereCertain:
     level: Quantity
     judge: Population
     people: Population
+    who: Words
     shares: tuple[Quantity, Quantity] | None = None
     result: TestResult | None = None
 
@@ -149,7 +159,7 @@ class WhereCertain:
     def of_run(cls, report: ReportJson, index: int, name: Name) -> "WhereCertain":
         path = f"comparison.{index}.certainty.high_sets"
         sets = report["comparison"][index]["certainty"]["high_sets"]
-        both = items(report, f"{known(report, index)}that both decided", sets["n"], f"{path}.n")
+        both = _decided_with_certainty(report, index, sets["n"], f"{path}.n")
         judge, people = (
             Population("item", rule, sets[key]["n"], both.n, f"{path}.{key}.n", f"{path}.n")
             for rule, key in (
@@ -158,7 +168,7 @@ class WhereCertain:
             )
         )
         level = Quantity("level", None, report["parameters"]["threshold"], THRESHOLD)
-        certain = cls(name, level, judge, people)
+        certain = cls(name, level, judge, people, Words(single_words(report)))
         entry = sets["difference_general"]
         if min(judge.n, people.n) < TOO_SMALL or entry["value"] is None:
             return certain
@@ -181,7 +191,8 @@ class WhereCertain:
         if self.result is None or self.shares is None:
             return say(
                 "Too few items have a high certainty (≥ {level}) for a comparison there: "
-                "{own.some} for {name}, {theirs.some} for people.",
+                "{own.some} for {name}, {theirs.some} for {who}.",
+                who=self.who,
                 level=self.level,
                 name=self.name,
                 own=self.judge,
@@ -191,8 +202,9 @@ class WhereCertain:
         claims = {
             finding: clause(
                 f"{{name}} is correct {often} often on its items of high certainty (≥ {{level}}) "
-                "than people on theirs",
+                "than {who} on theirs",
                 name=self.name,
+                who=self.who,
                 level=self.level,
             )
             for finding, often in ((Finding.ABOVE, "more"), (Finding.BELOW, "less"))
@@ -210,6 +222,15 @@ class WhereCertain:
                 p=adjusted(self.result.p, self.result.tests),
             ),
         )
+
+
+def _decided_with_certainty(report: ReportJson, index: int, n: int, path: str) -> Population:
+    """The items that both decided, without those where one of them states no certainty."""
+    compared = report["comparison"][index]["difference_general"]
+    rule = f"{known(report, index)}that both decided"
+    if n != compared["n"] or "asked_of_all" in compared:
+        rule += " with a certainty"
+    return items(report, rule, n, path)
 
 
 class CertaintyHeadline(Section):
@@ -237,7 +258,7 @@ def _of_certainty(report: ReportJson) -> Iterator[Text]:
     level = Quantity("level", None, report["parameters"]["threshold"], THRESHOLD)
     sides: list[tuple[Name | Words, ReportJson]] = []
     if report["human"]["answers"]:
-        sides.append((Words("people"), report["human"]["individual"]))
+        sides.append((Words(single_words(report)), report["human"]["individual"]))
     names = run_names(report)
     sides += [(Name(names[index]), report["judges"][index]) for index in whole_runs(report)]
     scored = [(who, side) for who, side in sides if side["n"]]
@@ -286,8 +307,8 @@ def _certainty(report: ReportJson) -> Text:
             **{"is": Words("is" if single["at_threshold"] == 1 else "are")},
         )
     return say(
-        "{limit} {exactly}High and low depend on each side's own certainty, so their cells have "
-        "different items and must not be subtracted.",
+        "{limit} {exactly}High and low depend on each side's own certainty, so the cells of two "
+        "sides may have different items and must not be subtracted.",
         limit=certainty_limit(level),
         exactly=exactly,
     )

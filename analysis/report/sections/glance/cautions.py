@@ -169,12 +169,12 @@ class Beaten:
     constant: int
     answer: str
 
-    @property
-    def of(self) -> Population:
-        return Population("answer" if self.who == SINGLE else "item", n=self.n)
-
-    def share(self, count: int) -> Quantity:
-        return Quantity("share", self.of, count / self.n)
+    def share(self, count: int, report: ReportJson) -> Quantity:
+        """A share of the side's items or answers that are right or wrong."""
+        kind, among = "item", report["inputs"]["items"]
+        if self.who == SINGLE:
+            kind, among = "answer", report["human"]["answers"]
+        return Quantity("share", Population(kind, "that are scored", self.n, among), count / self.n)
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ def _tied(study: ReportedStudy) -> Iterator[Tied]:
     sides = [(MAJORITY, study.people)]
     sides += [(f"judges.{n}", study.judges[n]) for n in study.whole_runs]
     for who, verdicts in sides:
-        scored = (verdicts.correct >= 0) & (study.truth != TIE)
+        scored = (verdicts.correct >= 0) & np.isin(study.data.truth, (0, 1))
         n, ties = int(scored.sum()), int((scored & (verdicts.answer == TIE)).sum())
         if ties and ties >= MANY_TIES * n:
             yield Tied(who, n, ties)
@@ -359,7 +359,7 @@ def caution_texts(report: ReportJson) -> Iterator[tuple[str, Text]]:
         yield "tied", Tied(**entry).text(names, report["inputs"]["items"])
     beaten = [Beaten(**entry) for entry in entries.get("constant", ())]
     tied = {entry["who"] for entry in entries.get("tied", ())}
-    yield from (("constant", text) for text in _constant_texts(names, beaten, tied))
+    yield from (("constant", text) for text in _constant_texts(report, names, beaten, tied))
     if n := entries.get("repeated"):
         items = Population("item", n=n, among=report["inputs"]["items"])
         yield (
@@ -398,19 +398,21 @@ def _easy_text(names: Mapping[str, str], easy: Sequence[Easy], items: int) -> Te
 
 
 def _constant_texts(
-    names: Mapping[str, str], beaten: Sequence[Beaten], tied: Collection[str]
+    report: ReportJson, names: Mapping[str, str], beaten: Sequence[Beaten], tied: Collection[str]
 ) -> Iterator[Text]:
-    """One sentence for all sides that were scored on the same items.
+    """One sentence for all sides of which a constant answer would be as often right.
 
     Those in `tied` err because they give ties, not because responses are exchanged.
     """
-    for of in dict.fromkeys(side.of for side in beaten):
-        same = [side for side in beaten if side.of == of]
+    alike: dict[tuple[bool, int, int], list[Beaten]] = {}
+    for side in beaten:
+        alike.setdefault((side.who == SINGLE, side.n, side.constant), []).append(side)
+    for same in alike.values():
         parts = [
             clause(
                 "{who} on {x}{exchanged}",
                 who=Name(names[side.who]),
-                x=side.share(side.correct),
+                x=side.share(side.correct, report),
                 exchanged=Words(
                     " (as if responses were exchanged)"
                     if side.correct <= EXCHANGED * side.n and side.who not in tied
@@ -422,7 +424,7 @@ def _constant_texts(
         yield say(
             "{always} would be right on {x} of {x.of}, {sides}.",
             always=Name(ALWAYS[same[0].answer]),
-            x=same[0].share(same[0].constant),
+            x=same[0].share(same[0].constant, report),
             sides=joined(parts),
         )
 

@@ -127,8 +127,8 @@ def _estimand(report: ReportJson, index: int, name: str, many: str) -> Iterator[
             only=Words(f" and its only {listed(only)}" if only else ""),
         )
     for key, form in (
-        ("too_few", "The study has {of}: too few to generalise to others."),
-        ("few", "The study has only {of}, so intervals are wide and rough."),
+        ("too_few", "The comparison rests on {of.some}: too few to generalise to others."),
+        ("few", "The comparison rests on only {of.some}, so intervals are wide and rough."),
     ):
         for kind in difference[key]:
             if kind == "people" and (cause := uneven(difference, path)):
@@ -137,7 +137,7 @@ def _estimand(report: ReportJson, index: int, name: str, many: str) -> Iterator[
                 few = clusters_of(difference, kind, path)
                 yield say("Of the {of}, one or a few have most of the items.", of=few)
             else:
-                yield say(form, of=clusters_of(difference, kind, path))
+                yield say(form, of=clusters_of(difference, kind, path, report))
     effective = difference.get("people_effective")
     if effective is not None and effective < FULL_SHARE * difference["clusters"]["people"]:
         of = clusters_of(difference, "people", path)

@@ -21,6 +21,7 @@ from analysis.report.sections.glance.headline import Headline
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import (
     CHOSEN_ELSEWHERE,
+    CHOSEN_PARTLY,
     INDIVIDUALS,
     STEREOTYPES,
     language_limit,
@@ -38,21 +39,13 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
         yield "stereotypes", fixed(STEREOTYPES)
     yield "individuals", fixed(INDIVIDUALS)
     if human["answers"]:
-        # Participants are counted by state, without imported annotators.
-        promised = human["pay"]["promised"]
+        promised, from_files = human["pay"]["promised"], human.get("imported", 0)
         words = opt_in(is_paid=not promised or any(promise["reward"] for promise in promised))
-        yield "opt_in", fixed(words if human["people"] else CHOSEN_ELSEWHERE)
-    asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
-    languages = language_limit(
-        study["language"],
-        asked_in,
-        study.get("item_languages", ()),
-        [
-            *(["people"] if human["answers"] and not human["people"] else []),
-            *(["judges"] if report["judges"] and not asked_in else []),
-        ],
-    )
-    yield "language", fixed(languages)
+        if from_files:
+            words = CHOSEN_ELSEWHERE if from_files == human["annotators"] else CHOSEN_PARTLY
+        yield "opt_in", fixed(words)
+    if languages := _languages(report):
+        yield "language", fixed(languages)
     unknown = unknown_truth(report)
     if unknown.n and not is_about_themselves(report):
         yield (
@@ -75,8 +68,27 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, Text]]:
         )
 
 
+def _languages(report: ReportJson) -> str:
+    """In which languages people and judges were asked; empty if nobody was."""
+    study, human = report["study"], report["human"]
+    records = [judge["record"] for judge in report["judges"]]
+    # A jury asks nothing itself.
+    asked_in = [_asked_in(one["parameters"]) for one in records if one["backend"] != "jury"]
+    from_files = {
+        "people": (human.get("imported", 0), human["annotators"]),
+        "judges": (asked_in.count(""), len(asked_in)),
+    }
+    return language_limit(
+        study["language"],
+        {*asked_in} - {""},
+        study.get("item_languages", ()),
+        [who if n == of else f"some {who}" for who, (n, of) in from_files.items() if n],
+        people=bool(human["answers"]),
+    )
+
+
 def _asked_in(parameters: Mapping[str, Any]) -> str:
-    """The language of a run's prompts; empty for juries and imported judgments."""
+    """The language of a run's prompts; empty for imported judgments."""
     asked = "prompts" in parameters
     return str(parameters.get("prompt_language", "en")) if asked else ""
 
@@ -86,7 +98,8 @@ def _shared_items(report: ReportJson) -> Iterator[tuple[str, Text]]:
     shared = [
         clause("{of}", of=Population(kind, n=inputs[f"{kind}s"], path=f"inputs.{kind}s"))
         for kind in ("persona", "question")
-        if 0 < inputs[f"{kind}s"] < inputs["items"]
+        # Of the only one, no interval is about others.
+        if 1 < inputs[f"{kind}s"] < inputs["items"]
     ]
     if shared:
         yield (
@@ -162,15 +175,16 @@ def _of_people(report: ReportJson) -> Iterator[Text]:
         return
     if people["annotators"] == 1:
         yield say(
-            "One person gave all answers. Agreement among people is unknown, the majority is "
-            "this person, and no interval is about people in general."
+            "One person gave all answers that count. Agreement among people is unknown, the "
+            "majority is this person, and no interval is about people in general."
         )
     elif agreement["percent"] is None:
         yield say("No two people answered the same item, so their agreement is unknown.")
     if agreement["krippendorff_alpha"].get("value_reason") == "no_variation":
         yield say(
-            "All of people's answers are the same. They agree completely, but agreement beyond "
-            "chance (alpha, kappa) is undefined: nothing shows that they distinguish the items."
+            "All answers to items that several people answered are the same. People agree "
+            "completely, but agreement beyond chance (alpha, kappa) is undefined: nothing shows "
+            "that they distinguish the items."
         )
     if n := people.get("coverage", {}).get("0"):
         none = items(report, "", n, "human.coverage.0")

@@ -93,6 +93,9 @@ def _pay(data: Dataset, correct: int) -> Json:
     if len(currencies) > 1:
         total, reason = None, "several_currencies"
     put(out, "rewards", total, reason)
+    if total is not None and data.imported.intersection(data.raters):
+        # Of answers from a file it is not known what they cost.
+        total, reason = None, "not_reported"
     put(out, "per_correct", total / correct if total is not None and correct else None, reason)
     return out
 
@@ -272,6 +275,7 @@ class Participation(Section):
             "human": {
                 "coverage": tally(study.people.majority.n_votes),
                 "people": dict(data.people),
+                "imported": sum(rater in data.imported for rater in data.raters),
                 **({"recruiting": asdict(data.recruiting)} if data.recruiting else {}),
                 "not_counted": dict(data.not_counted),
                 "exclusions": [asdict(entry) for entry in data.exclusions],

@@ -156,7 +156,8 @@ def price(report: ReportJson) -> Table:
     """The cost of a right answer from annotators and judges."""
     pay, people = report["human"]["pay"], report["human"]
     rows: list[list[Any]] = []
-    if pay["rewards"] is not None:
+    # Of answers from a file it is not known what they cost.
+    if pay["rewards"] is not None and not people.get("imported"):
         for who, side in (
             ("People, single answers", "individual"),
             ("People, majority", "majority"),
@@ -367,10 +368,14 @@ def _of_judges(report: ReportJson) -> Iterator[Text]:
             )
         elif not asked.is_whole and judge.get("competes", True):
             yield say(
-                "{name} was asked about {asked}; comparisons use the items that both sides "
-                "decided.",
+                "{name} was asked about {asked}; comparisons use the items that {both} decided.",
                 name=Name(name),
                 asked=asked,
+                both=Words(
+                    "every competing judge was asked and both sides"
+                    if "asked_of_all" in report["comparison"][place]["difference_general"]
+                    else "both sides"
+                ),
             )
 
 
@@ -402,12 +407,11 @@ def _missing(report: ReportJson) -> Text | None:
         if judge["n"] and failed / judge["items"] > MANY_MISSING:
             of = items(report, "that it was asked", judge["items"], f"judges.{place}.items")
             x = Quantity("share", of, failed / of.n)
-            missing.append(clause("{name} to {x} of {x.of}", name=Name(name), x=x))
+            missing.append(clause("{name} lacks answers to {x} of {x.of}", name=Name(name), x=x))
     if not missing:
         return None
     return say(
-        "Some runs lack answers to many items, and their accuracy is only about the others: "
-        "{missing}.",
+        "{missing}; accuracy is only about the other items.",
         missing=joined(missing, "; ", "; "),
     )
 
@@ -478,14 +482,14 @@ def _limits(report: ReportJson) -> Iterator[tuple[str, Text]]:
 
 
 def _took_part(report: ReportJson) -> Text:
-    """How many people gave how many answers, and what they were paid."""
+    """How many people gave how many answers, and which rewards those who finished were promised."""
     human, pay = report["human"], report["human"]["pay"]
     paid: Text | Words = NOTHING
     if n := pay["finished"]:
         finished = Population("person", n=n, path="human.pay.finished")
-        form = "; {finished.size} finished and {finished.was} paid {rewards}"
+        form = "; {finished.size} finished, for {rewards}"
         if report["study"]["source"].get("pooled_from"):
-            form = "; {finished.size} participations were finished and paid {rewards}"
+            form = "; {finished.size} participations were finished, for {rewards}"
         totals = [(pay["rewards"], pay.get("currency"))]
         if pay["rewards"] is None:
             totals = [(one["rewards"], one["currency"]) for one in pay["promised"]]
