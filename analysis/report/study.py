@@ -91,10 +91,6 @@ class ReportedStudy:
         """The right answer to each item between two responses; a true tie counts as neither."""
         return self.data.scored_truth(offers_tie=False).astype(np.int64)
 
-    def is_binary(self, judge: Verdicts) -> bool:
-        """Whether neither annotators nor the run could, or did, answer tie."""
-        return self.votes.n_options == 2 and not (judge.answer == TIE).any()
-
     @cached_property
     def shared(self) -> "SharedClusters":
         """The clusters shared by items and answers."""
