@@ -20,7 +20,8 @@ import django
 django.setup()
 from django.core.management import call_command
 from django.db import connection
-call_command("migrate", verbosity=0)
+from config.migrate import migrate
+migrate()
 call_command("collectstatic", interactive=False, verbosity=0)
 from benchmarks import _workload as workload
 from studies.models import Item, Persona, Study

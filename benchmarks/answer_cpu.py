@@ -187,14 +187,15 @@ def set_up(people: int) -> list[str]:
     from django.core.management import call_command
 
     from annotation import services
+    from config.migrate import migrate
 
-    call_command("migrate", verbosity=0)
+    migrate()
     call_command("collectstatic", interactive=False, verbosity=0)
     study = make_study(items=max(1000, people * _ITEMS_EACH // 3 + _ITEMS_EACH))
     cookies = []
     for number in range(people):
         annotator = services.enter(
-            study_id=study.pk, pid=f"{number:024}", prolific_study_id="s", session_id=f"{number}"
+            study=study, pid=f"{number:024}", prolific_study_id="s", session_id=f"{number}"
         )
         services.consent(annotator_id=annotator.pk, version="1")
         services.finish_instructions(annotator_id=annotator.pk)

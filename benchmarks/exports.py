@@ -52,14 +52,13 @@ def set_up(folder: Path) -> None:
 def fill(folder: Path, answers: int) -> None:
     """Create a study with `answers` answers."""
     set_up(folder)
-    from django.core.management import call_command
-
     from annotation.models import Annotation, Annotator, Assignment
+    from config.migrate import migrate
     from judging.models import Judge, JudgeRun, Judgment
     from studies.models import Item, Persona, Study
     from studies.statements.bulk import insert_rows
 
-    call_command("migrate", verbosity=0)
+    migrate()
     if Study.objects.exists():
         raise SystemExit("The database of DATABASE_URL has studies. Name an empty one.")
     # Trios share their thirty items, and all annotators answer at the same time.

@@ -87,7 +87,7 @@ def people(slug: str) -> Iterator[Operation]:
     arrived: list[int] = []
 
     def arrive() -> None:
-        annotator = services.enter(study_id=study.pk, pid=f"pid{next(numbers)}", session_id="s")
+        annotator = services.enter(study=study, pid=f"pid{next(numbers)}", session_id="s")
         services.consent(annotator_id=annotator.pk, version="v1")
         arrived.append(annotator.pk)
 

@@ -152,10 +152,11 @@ def main() -> int:
     os.environ.setdefault("SECRET_KEY", "benchmark-" + "0" * 50)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     import django
-    from django.core.management import call_command
+
+    from config.migrate import migrate
 
     django.setup()
-    call_command("migrate", verbosity=0, skip_checks=True)
+    migrate()
     study_id = _study(Path(folder))
     with ExitStack() as stack:
         worker = None

@@ -450,10 +450,11 @@ def set_up() -> None:
     os.environ.setdefault("SECRET_KEY", "benchmark-" + "0" * 50)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     import django
-    from django.core.management import call_command
+
+    from config.migrate import migrate
 
     django.setup()
-    call_command("migrate", verbosity=0, skip_checks=True)
+    migrate()
     # A database that is used again expects its files elsewhere than in a new folder.
     from studies.file_storage.storage import adopt_location
 

@@ -150,13 +150,12 @@ def set_up() -> None:
 def fill(n_items: int) -> None:
     """Store the simulated study; its title is the number of its items."""
     set_up()
-    from django.core.management import call_command
-
     from annotation.models import Annotation, Annotator, Assignment
+    from config.migrate import migrate
     from judging.models import Attempt, Judge, JudgeRun, Judgment
     from studies.models import Item, Persona, Study
 
-    call_command("migrate", verbosity=0)
+    migrate()
     data, name = simulated(n_items), f"items-{n_items}"
     study = Study.objects.create(slug=name, title=f"{n_items:,} items", is_simulated=True)
     shown = [

@@ -6,6 +6,7 @@ import sys
 import time
 
 import django
+from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
@@ -13,6 +14,7 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from config import private_files
+from config.env import outside_extras
 
 # Shorter than PostgreSQL's wait before it detects a deadlock and ends one of the two.
 _LOCK_TIMEOUT = "500ms"
@@ -22,7 +24,7 @@ _IN_USE = {"55P03", "40P01"}  # no lock in time, and a deadlock
 
 
 def migrate() -> None:
-    """Apply every missing migration; on SQLite all of them or none.
+    """Create the tables, or apply every missing migration; on SQLite everything or nothing.
 
     Django records a migration with deferred SQL after its commit, so a kill in between would leave
     tables that make the next attempt fail.
@@ -34,10 +36,29 @@ def migrate() -> None:
     connection.disable_constraint_checking()
     try:
         with transaction.atomic():
+            _create_tables()
             call_command("migrate", verbosity=0)
             connection.check_constraints()
     finally:
         connection.enable_constraint_checking()
+
+
+@transaction.atomic
+def _create_tables() -> None:
+    """In an empty database, create the tables as they are now, and record their migrations.
+
+    Going through every earlier form of them takes ten times as long. Packages outside are left to
+    their migrations, which may also store rows.
+    """
+    executor, packages = MigrationExecutor(connection), outside_extras()
+    if executor.loader.applied_migrations:
+        return
+    own = {app.label for app in apps.get_app_configs() if app.name not in packages}
+    leaves = [leaf for leaf in executor.loader.graph.leaf_nodes() if leaf[0] in own]
+    with connection.schema_editor() as editor:
+        for model in executor.loader.project_state(leaves).apps.get_models():
+            editor.create_model(model)
+    executor.migrate(leaves, fake=True)
 
 
 def _migrate_in_use() -> None:
@@ -55,6 +76,7 @@ def _migrate_in_use() -> None:
             with connection.cursor() as cursor:
                 cursor.execute("SET lock_timeout = %s", [_LOCK_TIMEOUT])
             try:
+                _create_tables()
                 call_command("migrate", verbosity=0)
                 return
             except OperationalError as error:

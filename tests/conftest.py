@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from pytest_django import DjangoDbBlocker
 from analysis.report import section
 from analysis.report.added_files import MORE
 from studies.statements import clock
-from tests.migrated import DATABASE_OF_TESTS, TEMPLATE, copy_migrated
+from tests.migrated import DATABASE_OF_TESTS, TEMPLATE, copy_migrated, migrated_postgres
 from tests.sampling import (
     pytest_addoption,
     pytest_collection_modifyitems,
@@ -79,12 +80,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator[None]:
-    """Copy tables that are migrated already; without a template PostgreSQL migrates its own."""
+    """Copy tables that are there already; without a template PostgreSQL gets one first."""
     database = settings.DATABASES["default"]["TEST"]
     if connection.vendor != "sqlite":
-        database["TEMPLATE"] = os.environ.get(TEMPLATE)
         database["NAME"] = os.environ.get(DATABASE_OF_TESTS)
-        yield
+        given = os.environ.get(TEMPLATE)
+        with nullcontext(given) if given else migrated_postgres(os.environ["DATABASE_URL"]) as name:
+            database["TEMPLATE"] = name
+            yield
         return
     path = Path(database["NAME"])
     copy_migrated(path.parent, path.name)

@@ -1,4 +1,4 @@
-"""Databases whose tables were migrated once, and then copied: migrating takes seconds each time."""
+"""Databases whose tables were created once, and then copied: it takes a second or two each time."""
 
 import fcntl
 import hashlib
@@ -32,7 +32,7 @@ def copy_migrated(folder: Path, name: str = NAME) -> None:
     Processes with `VAR_DIR=folder` look for it under its default name.
     """
     content = hashlib.sha256(f"{django.VERSION}".encode())
-    folders = ("*/migrations/*.py", "extras/*/migrations/*.py")
+    folders = ("config/migrate.py", "*/migrations/*.py", "extras/*/migrations/*.py")
     for path in sorted(path for folder in folders for path in ROOT.glob(folder)):
         content.update(path.read_bytes())
     stored = Path(tempfile.gettempdir()) / f"thirdperson-{content.hexdigest()[:20]}.sqlite3"

@@ -112,7 +112,7 @@ def read_whole(work: Callable[[], object], *, random_page_cost: float = 1.1) -> 
 
 def take_part(grown: GrownStudy) -> None:
     """Seats, an answer, a time-out, the return, and the end by the annotator."""
-    annotator = services.enter(study_id=grown.study.pk, pid="somebody", session_id="s")
+    annotator = services.enter(study=grown.study, pid="somebody", session_id="s")
     services.consent(annotator_id=annotator.pk, version="v1")
     services.finish_instructions(annotator_id=annotator.pk)
     answer_item(

@@ -257,14 +257,10 @@ def mark_of(key: str, value: str) -> str:
 
 def is_small(study: Study, run: JudgeRun | None) -> bool:
     """Whether a page can compare the items itself; stops counting once this is clear."""
-    counted = [Item.objects.filter(study=study), _answers(study)]
+    counted = [(Item.objects.filter(study=study), SMALL), (_answers(study), 4 * SMALL)]
     if run is not None:
-        counted.append(Judgment.objects.filter(run=run))
-    return all(rows.order_by()[: limit + 1].count() <= limit for rows, limit in _limits(counted))
-
-
-def _limits(counted: list[Any]) -> Iterator[tuple[Any, int]]:
-    return ((rows, SMALL if n == 0 else 4 * SMALL) for n, rows in enumerate(counted))
+        counted.append((Judgment.objects.filter(run=run), 4 * SMALL))
+    return all(rows.order_by()[: limit + 1].count() <= limit for rows, limit in counted)
 
 
 def fingerprint_of(study: Study, runs: Iterable[JudgeRun]) -> str:

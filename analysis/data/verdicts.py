@@ -50,15 +50,11 @@ def people_votes(data: Dataset, *, with_excluded: bool = False) -> Votes:
         rater,
         choice.astype(np.int64),
         certainty,
-        n_options=3 if (choice == TIE).any() else people_options(data),
+        # Imported answers can have ties that the study does not offer.
+        n_options=3 if data.study.allow_tie or (choice == TIE).any() else 2,
         n_items=len(data.items),
         n_annotators=n_raters,
     )
-
-
-def people_options(data: Dataset) -> int:
-    """The number of options; imported answers can contain ties that the study does not offer."""
-    return 3 if data.study.allow_tie or (data.answers.choice == TIE).any() else 2
 
 
 def run_options(run: RunData) -> int:

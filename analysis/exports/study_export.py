@@ -33,7 +33,7 @@ from analysis.lifecycle.storage import export_dir, kept_for, remove_files
 from analysis.models import Export, Report
 from studies.errors import StudyError
 from studies.jobs.runner import JobProgress, Steps, carry_out
-from studies.models.studies import Study
+from studies.models.studies import Study, StudyLog
 from studies.services.studies import record
 from studies.statements import clock
 
@@ -68,6 +68,7 @@ def export_study(
     Raises `ExportError`.
     """
     format = check_choice(what, format, licence)
+    asked_at = clock.now()  # as of an export on the page: who withdraws meanwhile may be in it
     disclosure = Disclosure(
         identified=identified, free_text=free_text, times=identified or not fresh_pseudonyms
     )
@@ -96,7 +97,7 @@ def export_study(
         raise ExportError(
             f"{out} cannot be written: {error.strerror}. Choose another path."
         ) from error
-    record(
+    entry = record(
         study,
         "exported",
         user=user,
@@ -108,6 +109,7 @@ def export_study(
         rows=counts,
         **noted,
     )
+    StudyLog.objects.filter(pk=entry.pk).update(created_at=asked_at)
     return counts
 
 

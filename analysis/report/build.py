@@ -20,7 +20,6 @@ from analysis.report.rules import CHAPTERS, method_changes
 from analysis.report.section import (
     Analysis,
     IsOn,
-    NumberSource,
     ReportJson,
     Section,
     Sentence,
@@ -284,10 +283,6 @@ def analyses(is_on: IsOn = everything) -> list[Analysis]:
     return list(by_code.values())
 
 
-def all_sources(is_on: IsOn) -> list[NumberSource]:
-    return [source for section in sections(is_on) for source in section.sources]
-
-
 def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str, Table]:
     """Every non-empty table of report.json, by name.
 
@@ -297,9 +292,9 @@ def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str,
     claims = attempted(lambda: what_was_found(report), part="glance", failed=failed)
     if claims is not None:
         tables.insert(0, claims)
-    sentences = list(all_sentences(report))
+    numbers = [source for s in sections(on_in(report)) for source in s.sources]
     sources = attempted(
-        lambda: sources_table(report, sentences, all_sources(on_in(report))),
+        lambda: sources_table(report, list(all_sentences(report)), numbers),
         part="sources",
         failed=failed,
     )

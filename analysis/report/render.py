@@ -200,10 +200,6 @@ def _is_shown(name: str, report: ReportJson) -> bool:
     return not _any_fits(DETAILS, name) or _any_fits(patterns, name)
 
 
-def _has_value(row: Sequence[Any]) -> bool:
-    return any(value not in (None, "") for value in row[1:])
-
-
 def _any_fits(patterns: Iterable[str], name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
@@ -222,7 +218,8 @@ def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
     limit = FIRST_ITEMS if table.name == "items" else FIRST_ROWS
     if is_whole or len(table.rows) <= limit:
         if report is not None and not is_whole:
-            table = replace(table, rows=[row for row in table.rows if _has_value(row)])
+            rows = [row for row in table.rows if any(cell not in (None, "") for cell in row[1:])]
+            table = replace(table, rows=rows)
         return ShownTable(table, limit=len(table.rows), note=note)
     rows_of = partial(item_rows, report) if report and table.name == "items" else plain_rows
     packed, n = pack(partial(rows_of, table), len(table.rows))

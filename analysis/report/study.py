@@ -188,6 +188,12 @@ def _codes(values: Iterable[Hashable]) -> Ints:
     return coded
 
 
+def tally(values: Ints) -> dict[str, int]:
+    """How often each value occurs."""
+    distinct, n = np.unique(values, return_counts=True)
+    return dict(zip(map(str, distinct.tolist()), n.tolist(), strict=True))
+
+
 def counted(sharing: Sharing) -> Json:
     """Numbers of annotators, personas and questions behind a result."""
     return {

@@ -45,7 +45,12 @@ from annotation.participants.item_context import (
     progress_of,
     task_url,
 )
-from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refresh
+from annotation.prolific.sync.entry import (
+    EntryVerification,
+    note_entry,
+    verify_entry,
+    wants_refresh,
+)
 from annotation.prolific.sync.sync import is_confirmed, refresh_submission
 from annotation.seats.assignment import is_doubtful
 from annotation.seats.flow import code_ending, completion_code, ending_of, step_of
@@ -88,7 +93,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         verification = verify_entry(study, query)
         annotator = services.enter(
-            study_id=study.pk,
+            study=study,
             pid=pid,
             prolific_study_id=query.get("STUDY_ID", ""),
             session_id=query.get("SESSION_ID", ""),
@@ -97,7 +102,8 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
             is_vouched_for=verification.vouches,
         )
         note_entry(annotator, verification)
-        if annotator.state == Annotator.State.ARRIVED and wants_refresh(study):
+        is_watched = verification != EntryVerification.UNWATCHED
+        if is_watched and annotator.state == Annotator.State.ARRIVED and wants_refresh(study):
             # In a worker, so that nobody waits; without a worker, the next reading does it.
             refresh_prolific.delay_on_commit(study.pk)  # type: ignore[attr-defined]
     except OtherDevice:

@@ -286,7 +286,7 @@ def _identity(annotator_id: int) -> ProlificIdentity | None:
 
 def enter(
     *,
-    study_id: int,
+    study: Study,
     pid: str,
     prolific_study_id: str = "",
     session_id: str = "",
@@ -306,7 +306,6 @@ def enter(
     Raises `EntryRefused` (malformed or not invited), `OtherDevice` and, for a new annotator,
     `StudyNotOpen`, `TookPartBefore` and `TooManyStarts`: nothing is stored then.
     """
-    study = Study.objects.get(pk=study_id)
     is_limited = bool(address) and not is_vouched_for and study.state == Study.State.OPEN
     check_ids(pid=pid, prolific_study_id=prolific_study_id, session_id=session_id)
     hashes = identity_hashes(pid)

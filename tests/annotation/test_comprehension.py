@@ -82,7 +82,7 @@ def test_after_a_time_out_the_open_question_is_shown_again(asking):
     Annotator.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     services.release_expired()
 
-    back = services.enter(study_id=asking.pk, pid="p1")
+    back = services.enter(study=asking, pid="p1")
     for number in range(2, 6):
         back = answer(back, number, right=True)
 

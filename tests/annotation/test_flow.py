@@ -55,9 +55,9 @@ def expire(annotator: Annotator) -> None:
 
 
 def test_a_reload_finds_the_same_person_and_keeps_every_session_id(study):
-    first = services.enter(study_id=study.pk, pid="p1", session_id="s1")
-    second = services.enter(study_id=study.pk, pid="p1", session_id="s2")
-    services.enter(study_id=study.pk, pid="p1", session_id="s1")
+    first = services.enter(study=study, pid="p1", session_id="s1")
+    second = services.enter(study=study, pid="p1", session_id="s2")
+    services.enter(study=study, pid="p1", session_id="s1")
 
     assert first.pk == second.pk
     assert ProlificIdentity.objects.get().session_ids == ["s1", "s2"]
@@ -68,7 +68,7 @@ def test_a_deleted_identity_still_blocks_a_second_entry(study):
     annotator = take_part(study, "p1")
 
     purged = purge_identities(study_id=study.pk)
-    back = services.enter(study_id=study.pk, pid="p1", session_id="s9")
+    back = services.enter(study=study, pid="p1", session_id="s9")
 
     assert purged == 1
     assert back.pk == annotator.pk
@@ -113,7 +113,7 @@ def test_completion_needs_every_answer_and_happens_once(study):
 
 
 def test_every_ending_has_its_own_code(study):
-    annotator = services.enter(study_id=study.pk, pid="p1")
+    annotator = services.enter(study=study, pid="p1")
 
     declined = services.decline(annotator_id=annotator.pk)
 
@@ -172,7 +172,7 @@ def test_withdrawing_deletes_the_identity(study):
     assert not ProlificIdentity.objects.exists()
     assert submission.participant == ""
     assert submission.submission_id == "s-1"
-    assert services.enter(study_id=study.pk, pid=pid).pk == annotator.pk
+    assert services.enter(study=study, pid=pid).pk == annotator.pk
 
 
 def test_somebody_may_withdraw_after_completion(study):
@@ -194,7 +194,7 @@ def test_seats_of_somebody_whose_time_is_over_go_to_the_next_who_gets_there(is_r
     study = make_study(items_per_annotator=2, annotations_per_item=1)
     make_items(study, 2)
     gone = walk_in(study)
-    reader = services.enter(study_id=study.pk, pid="reader", session_id="s-reader")
+    reader = services.enter(study=study, pid="reader", session_id="s-reader")
     if is_reading:
         services.consent(annotator_id=reader.pk, version="v1")
     expire(gone)
@@ -240,7 +240,7 @@ def test_annotators_of_a_closed_study_continue_when_it_reopens(study):
     closed, held = annotator.state, seats_taken(study)
 
     Study.objects.update(state="open")
-    back = services.enter(study_id=study.pk, pid="p1")
+    back = services.enter(study=study, pid="p1")
 
     assert (closed, held) == ("closed", 0)
     assert back.state == Annotator.State.ANNOTATING
@@ -252,7 +252,7 @@ def test_on_prolific_people_out_of_time_choose_to_continue(study):
     before = list(annotator.assignments.values_list("pk", "item", "shown_first"))
     services.time_out(annotator_id=annotator.pk)
 
-    back = services.enter(study_id=study.pk, pid="p1")
+    back = services.enter(study=study, pid="p1")
     resumed = services.resume(annotator_id=annotator.pk)
 
     assert back.state == Annotator.State.TIMED_OUT
@@ -283,7 +283,7 @@ def test_the_time_limit_is_at_least_prolifics(minutes, limit):
 
 
 def test_a_step_ahead_is_refused(study):
-    annotator = services.enter(study_id=study.pk, pid="p1")
+    annotator = services.enter(study=study, pid="p1")
 
     with pytest.raises(WrongStep, match="not yet screened"):
         services.finish_instructions(annotator_id=annotator.pk)

@@ -120,7 +120,7 @@ def test_returning_to_a_full_group_means_surplus_work():
 )
 def test_an_answer_that_is_not_offered_is_refused_and_reserves_nothing(demographics):
     study = make_grid()
-    annotator = services.enter(study_id=study.pk, pid="p1")
+    annotator = services.enter(study=study, pid="p1")
     services.consent(annotator_id=annotator.pk, version="v1")
 
     with pytest.raises(InvalidAnswer):
@@ -157,7 +157,7 @@ def test_who_gets_a_place_that_becomes_free_with_their_last_step_gets_seats_too(
     study = make_grid(target=1)
     group = {"gender": "man", "politics": "democrat"}
     holder = walk_in(study, **group)
-    late = services.enter(study_id=study.pk, pid="late", session_id="s-late")
+    late = services.enter(study=study, pid="late", session_id="s-late")
     services.consent(annotator_id=late.pk, version="v1")
     late = services.record_demographics(annotator_id=late.pk, demographics=group)
     assert late.works_surplus

@@ -50,7 +50,7 @@ def test_the_exclusion_survives_the_deletion_of_ids(study, earlier):
     purge_identities(study_id=earlier.pk)
 
     with pytest.raises(TookPartBefore):
-        services.enter(study_id=study.pk, pid=PID)
+        services.enter(study=study, pid=PID)
 
 
 def test_people_who_did_not_consent_there_may_enter(study, earlier):

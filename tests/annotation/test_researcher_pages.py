@@ -81,7 +81,7 @@ def test_figures_are_those_of_the_rows(study):
     surplus = walk_in(study, gender="woman", politics="democrat")
     answer_all(surplus)
     services.withdraw(annotator_id=walk_in(study, gender="man", politics="democrat").pk)
-    services.decline(annotator_id=services.enter(study_id=study.pk, pid="no").pk)
+    services.decline(annotator_id=services.enter(study=study, pid="no").pk)
 
     items, way, grid = coverage(study), funnel(study), quota_grid(study)
 

@@ -14,7 +14,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from analysis.models import Export, Report
 from api.v1.serving import openapi
@@ -148,6 +147,7 @@ WRITES = re.compile(r'\s*(?:INSERT|UPDATE|DELETE|REPLACE)[^"]*"(\w+)"')
 # What a page computes when it is first read, from what is there, and keeps: a repeat is the same.
 KEPT_WHEN_READ = {
     "analysis_comparison",
+    "analysis_compareditem",
     "annotation_completioncode",
 }.union(*(each.KEPT_WHEN_READ for each in access()))
 
@@ -224,10 +224,14 @@ def client_of(name: str, study: Study | None = None, **account: bool) -> Client:
 def written() -> Iterator[set[str]]:
     """The tables that are written to, but for what pages keep."""
     tables: set[str] = set()
-    with CaptureQueriesContext(connection) as queries:
+
+    def note(execute: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        if match := WRITES.match(sql):
+            tables.update({match[1]} - KEPT_WHEN_READ)
+        return execute(sql, *arguments)
+
+    with connection.execute_wrapper(note):
         yield tables
-    found = (WRITES.match(query["sql"]) for query in queries)
-    tables.update({match[1] for match in found if match} - KEPT_WHEN_READ)
 
 
 def sent(client: Client, method: str, route: str, known: dict[str, str]) -> Any:

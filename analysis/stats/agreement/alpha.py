@@ -185,7 +185,7 @@ def _alpha_of(metric: AlphaMetric, values: FloatArray) -> Statistic:
         n = totals.sum(axis=1)
         if metric != "ordinal":
             delta = _difference(metric, values)
-            observed = weights @ _row_disagreement(rows, delta)
+            observed = weights @ ((rows @ delta * rows).sum(axis=1) / (rows.sum(axis=1) - 1))
             expected = np.einsum("rc,ck,rk->r", totals, delta, totals, optimize=True)
             return 1 - ratio(observed * (n - 1), expected)
         # Squared differences of mid-ranks r expand into sums, so no (C, C) matrix is needed:
@@ -209,10 +209,6 @@ def _difference(metric: AlphaMetric, values: FloatArray) -> FloatArray:
     if metric == "interval":
         return np.asarray(squared)
     return np.asarray(ratio(squared, np.add.outer(values, values) ** 2, undefined=0.0))
-
-
-def _row_disagreement(rows: FloatArray, delta: FloatArray) -> FloatArray:
-    return np.asarray((rows @ delta * rows).sum(axis=1) / (rows.sum(axis=1) - 1))
 
 
 def _interval_alpha(

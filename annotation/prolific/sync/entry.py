@@ -159,11 +159,16 @@ class EntryVerification(enum.Enum):
     KNOWN = "of a session that Prolific gave to this participant"
     TEST = "of a researcher's test study"
     NOTHING = "nothing new"
+    UNWATCHED = "of a study that was not launched from here"
 
     @property
     def vouches(self) -> bool:
         """Whether Prolific confirms that the link belongs to the participant."""
-        return self not in (EntryVerification.UNKNOWN, EntryVerification.NOTHING)
+        return self in (
+            EntryVerification.SIGNED,
+            EntryVerification.KNOWN,
+            EntryVerification.TEST,
+        )
 
 
 def verify_entry(study: Study, query: Mapping[str, str]) -> EntryVerification:
@@ -177,7 +182,7 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> EntryVerification:
     """
     pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
     if not pid or not is_watched(study):
-        return EntryVerification.NOTHING
+        return EntryVerification.UNWATCHED
     if not session:
         raise EntryRefused("SESSION_ID is missing")
     mirrored = ProlificSubmission.objects.filter(submission_id=session).first()
@@ -196,11 +201,11 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> EntryVerification:
 
 
 def wants_refresh(study: Study) -> bool:
-    """Whether to check now who has left on Prolific, to free their seats and places.
+    """Whether to check now who has left a watched study on Prolific, to free seats and places.
 
     Only if few seats or group places are left, and once for everybody within half a minute.
     """
-    if not is_watched(study) or not _is_short(study):
+    if not _is_short(study):
         return False
     return cache.add(f"prolific-refresh-{study.pk}", True, REFRESHED_EVERY.total_seconds())
 

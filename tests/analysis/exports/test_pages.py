@@ -266,3 +266,17 @@ def test_copies_outside_the_program_are_named_when_they_are_outdated(
     assert "Outdated copies outside this program" in page
     assert "“annotations”, written by a command on" in page
     assert study.log.filter(event="participant withdrew").count() == 1
+
+
+def test_who_withdraws_while_a_command_writes_may_be_in_its_copy(client, study, people, tmp_path):
+    client.force_login(people["editor"])
+    leaving = iter([somebody(study).pk])
+
+    def leave(rows):
+        if (annotator := next(leaving, None)) is not None:
+            withdraw(annotator_id=annotator)
+
+    export_study(study, what="annotations", out=tmp_path / "a.csv", format="csv", on_rows=leave)
+
+    assert next(leaving, None) is None
+    assert "“annotations”, written by a command on" in client.get(url("list")).content.decode()

@@ -107,7 +107,7 @@ def arrive(prolific: SimulatedProlific, row: ProlificStudy) -> tuple[dict[str, s
     """Somebody takes a place on Prolific and walks to their first item here."""
     person = prolific.world.arrive(str(row.prolific_id))
     annotator = services.enter(
-        study_id=row.study_id,
+        study=row.study,
         pid=person["participant"],
         prolific_study_id=str(row.prolific_id),
         session_id=person["submission"],

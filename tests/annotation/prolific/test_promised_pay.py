@@ -83,7 +83,7 @@ def test_the_pay_of_a_draft_on_prolific_can_change(prolific):
 
 def test_the_first_consent_fixes_the_pay_of_a_study_that_was_launched_by_hand():
     study = make_recruiting(entry="prolific")
-    annotator = services.enter(study_id=study.pk, pid="p1", session_id="s1")
+    annotator = services.enter(study=study, pid="p1", session_id="s1")
     pay(study, 600)
     services.consent(annotator_id=annotator.pk, version="v1")
 

@@ -262,7 +262,7 @@ def test_of_two_submissions_of_one_person_one_is_paid(study, row, prolific):
 
 
 def test_people_unknown_to_prolific_are_named(study, row, prolific):
-    services.enter(study_id=study.pk, pid="c" * 24, session_id="e" * 24)
+    services.enter(study=study, pid="c" * 24, session_id="e" * 24)
     follow(study_id=study.pk)
 
     assert len(settlement(study).unknown) == 1

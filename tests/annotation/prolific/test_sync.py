@@ -187,7 +187,7 @@ def test_continuing_without_a_place_takes_no_seat_from_the_replacement(study, ro
 def test_returning_without_seats_means_surplus_work(study, row, prolific):
     person = prolific.world.arrive(row.prolific_id)
     annotator = services.enter(
-        study_id=study.pk, pid=person["participant"], session_id=person["submission"]
+        study=study, pid=person["participant"], session_id=person["submission"]
     )
     services.consent(annotator_id=annotator.pk, version="v1")
     prolific.world.give_back(person["submission"])

@@ -136,7 +136,7 @@ def test_another_server_needs_only_its_address_and_token(other_server, settings)
         json={"study": row.prolific_id},
         timeout=60,
     ).json()
-    services.enter(study_id=study.pk, pid=place["participant"], session_id=place["submission"])
+    services.enter(study=study, pid=place["participant"], session_id=place["submission"])
     run("sync", study.slug)
     run("stop", study.slug, "--yes")
 

@@ -67,7 +67,7 @@ def answered(llm, engine, transactional_db):
 
 def _come(study, number):
     Invitation.objects.create(study=study, key=f"id{number}")
-    annotator = services.enter(study_id=study.pk, pid=f"id{number}")
+    annotator = services.enter(study=study, pid=f"id{number}")
     return services.consent(annotator_id=annotator.pk, version="v1")
 
 

@@ -32,11 +32,12 @@ def test_an_open_link_shows_each_person_their_own_link_to_the_next_wave():
     made = next_wave(study_id=study.pk, slug="two")
     invite_people(wave_id=made.wave.pk)
     Study.objects.filter(pk=made.pk).update(state=Study.State.OPEN)
+    made.refresh_from_db()
 
     browser.post("/s/one/", {"code": annotator.resume_code}, follow=True)
     page = browser.get("/s/one/done/").content.decode()
     key = page.split("/s/two/?PROLIFIC_PID=")[1].split('"')[0].split("<")[0]
-    again = services.enter(study_id=made.pk, pid=key)
+    again = services.enter(study=made, pid=key)
 
     assert made.entry == "list"
     assert again.pseudonym == annotator.pseudonym

@@ -43,7 +43,7 @@ def arrive(prolific, row):  # noqa: F811
     """Somebody of either sex takes a place, and walks to their first item here."""
     person = prolific.world.arrive(str(row.prolific_id))
     annotator = services.enter(
-        study_id=row.study_id,
+        study=row.study,
         pid=person["participant"],
         prolific_study_id=str(row.prolific_id),
         session_id=person["submission"],
@@ -137,7 +137,7 @@ def test_a_week_of_a_lab_with_two_workspaces(prolific, signed_in, settings):  # 
     pause_and_open(page, "own-lab")
     turned_away = prolific.world.arrive(str(row.prolific_id))
     annotator = services.enter(
-        study_id=own.pk, pid=turned_away["participant"], session_id=turned_away["submission"]
+        study=own, pid=turned_away["participant"], session_id=turned_away["submission"]
     )
     assert annotator.state == Annotator.State.ARRIVED
     prolific.world.finish(

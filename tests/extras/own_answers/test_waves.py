@@ -84,7 +84,7 @@ def test_only_those_who_completed_come_and_each_gets_the_items_that_they_answere
 
     assert WavePerson.objects.count() == 12
     with pytest.raises(EntryRefused):
-        services.enter(study_id=second.pk, pid="id12", session_id="s")
+        services.enter(study=second, pid="id12", session_id="s")
     for again in Annotator.objects.filter(study=second):
         before = Annotator.objects.get(study=first, pseudonym=again.pseudonym)
         assert again.identity_hash == before.identity_hash

@@ -272,7 +272,7 @@ def test_a_panels_id_on_the_studys_list_does_not_open_the_study(panel):
     opened(sending)
 
     with pytest.raises(Exception, match="not on the study's list"):
-        enter(study_id=sending.study_id, pid=sending.kind.example["person"])
+        enter(study=sending.study, pid=sending.kind.example["person"])
 
 
 def test_without_the_extra_there_is_no_link(panel):

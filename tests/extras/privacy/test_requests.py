@@ -61,7 +61,7 @@ def person(study) -> Annotator:
         other = walk_in(study, f"other{number}", sex="f")
         if number == 0:
             finish(other)
-    annotator = services.enter(study_id=study.pk, pid=PID, session_id=SESSION)
+    annotator = services.enter(study=study, pid=PID, session_id=SESSION)
     services.consent(annotator_id=annotator.pk, version="v1")
     services.record_demographics(annotator_id=annotator.pk, demographics={"sex": "f"})
     services.finish_instructions(annotator_id=annotator.pk)
@@ -167,7 +167,7 @@ def test_a_deleted_person_neither_comes_back_nor_is_lost_to_the_accounts(study, 
     )
 
     apply(row, remote, read_at=clock.now())
-    back = services.enter(study_id=study.pk, pid=PID, session_id=SESSION)
+    back = services.enter(study=study, pid=PID, session_id=SESSION)
 
     submission = ProlificSubmission.objects.get()
     assert back.pk == person.pk

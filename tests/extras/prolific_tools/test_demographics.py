@@ -51,7 +51,7 @@ def recruit(prolific, question, people):
     for here, about in people:
         person = prolific.world.arrive(row.prolific_id, about=about)
         annotator = services.enter(
-            study_id=study.pk, pid=person["participant"], session_id=person["submission"]
+            study=study, pid=person["participant"], session_id=person["submission"]
         )
         services.consent(annotator_id=annotator.pk, version="v1")
         services.record_demographics(annotator_id=annotator.pk, demographics={question.key: here})

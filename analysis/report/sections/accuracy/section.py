@@ -111,13 +111,6 @@ def _difference_in_general(
     return out | rests_on(within)
 
 
-def _mcnemar(pairs: PairedCounts) -> Json:
-    test = mcnemar(pairs)
-    out: Json = {"holds_for": THESE_ONLY, "n": pairs.n, "b": pairs.b, "c": pairs.c}
-    out |= pick(test, "p p_mid")
-    return out
-
-
 def _difference_of_these(pairs: PairedCounts, margin: float) -> Json:
     """Judge minus majority for these annotators only; no verdict depends on it."""
     difference = paired_difference(pairs)
@@ -145,15 +138,6 @@ def _bounds(judge: Verdicts, people: Verdicts) -> Json:
 
 
 THESE_ONLY = "these annotators and items only"
-
-
-def adjust_for_several(entries: Sequence[Json], families: Sequence[Sequence[int]]) -> None:
-    """Holm's p values over the competing runs, because more judges mean more chances."""
-    for positions in families:
-        tests = [entries[index]["mcnemar"] for index in positions]
-        put_holm(tests)
-        for test in tests:
-            test["family"] = len(tests)
 
 
 READINGS = {
@@ -302,9 +286,16 @@ class PairedDifferenceSection(Section):
             difference = _difference_of_these(pairs, margin) | {
                 "bounds": _bounds(judge, study.people)
             }
-            entries.append(identity(run) | {"mcnemar": _mcnemar(pairs), "difference": difference})
+            test = {"holds_for": THESE_ONLY, "n": pairs.n, "b": pairs.b, "c": pairs.c}
+            test |= pick(mcnemar(pairs), "p p_mid")
+            entries.append(identity(run) | {"mcnemar": test, "difference": difference})
         competing = families(earlier["judges"])
-        adjust_for_several(entries, competing)
+        # More judges mean more chances.
+        for positions in competing:
+            tests = [entries[index]["mcnemar"] for index in positions]
+            put_holm(tests)
+            for test in tests:
+                test["family"] = len(tests)
         add_general(entries, study, competing, margin=margin)
         return {"comparison": entries}
 

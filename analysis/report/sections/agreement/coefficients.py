@@ -326,7 +326,16 @@ class Coefficients(Section):
         return {"human": {"agreement": entry}}
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        yield from _methods(report)
+        if report["human"]["agreement"]["krippendorff_alpha"]["value"] is not None:
+            agree, alpha = people_agree(report), _alpha_of_people(report)
+            text = say(
+                "Two people who judged the same item gave the same answer in {agree} of pairs on "
+                "{agree.of}; Krippendorff's alpha is {alpha}{interval}.",
+                agree=agree,
+                alpha=alpha,
+                interval=clause(" ({x.interval})", x=alpha) if alpha.interval.ends else Words(""),
+            )
+            yield Sentence("methods", text)
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield agreement_table(report)
@@ -353,19 +362,6 @@ class AgreementFromAccuracy(Section):
         )
         expected["items"] = int((study.truth >= 0).sum())
         return {"human": {"agreement": {"from_accuracy": expected}}}
-
-
-def _methods(report: ReportJson) -> Iterator[Sentence]:
-    if report["human"]["agreement"]["krippendorff_alpha"]["value"] is not None:
-        agree, alpha = people_agree(report), _alpha_of_people(report)
-        text = say(
-            "Two people who judged the same item gave the same answer in {agree} of pairs on "
-            "{agree.of}; Krippendorff's alpha is {alpha}{interval}.",
-            agree=agree,
-            alpha=alpha,
-            interval=clause(" ({x.interval})", x=alpha) if alpha.interval.ends else Words(""),
-        )
-        yield Sentence("methods", text)
 
 
 def _alpha_of_people(report: ReportJson) -> Quantity:

@@ -25,7 +25,6 @@ from analysis.report.sentences import PROBES, holds, level_of
 from analysis.report.study import ReportedStudy, identity, put_holm
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import features_words, run_name
-from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.comparison.probes import (
     ProbeEffect,
     agreed,
@@ -143,14 +142,10 @@ def _accuracy_lost(here: Compared) -> Json:
     """Accuracy without the probe minus accuracy with it, on the same readings."""
     truth = here.study.truth_for(here.probed.run)[here.item]
     known = np.flatnonzero((here.before >= 0) & (here.after >= 0) & (truth >= 0))
-    right = (here.before == truth).astype(np.float64) - (here.after == truth)
-    lost = _general(here.study, right[known], here.item[known])
+    right = ((here.before == truth).astype(np.float64) - (here.after == truth))[known]
+    item = here.item[known]
+    lost = change_of_shift(right, np.zeros_like(right), item, _clusters(here.study, item))
     return {"n": int(known.size)} | estimate(lost, "lost")
-
-
-def _general(study: ReportedStudy, values: FloatArray, item: IntArray) -> GeneralDifference:
-    """The mean of values by reading, allowing for what the items share."""
-    return change_of_shift(values, np.zeros_like(values), item, _clusters(study, item))
 
 
 def _both_orders(here: Compared) -> Json:

@@ -189,7 +189,14 @@ def histogram_table(report: ReportJson) -> Table:
         "certainty_histogram",
         "Right and wrong answers by certainty",
         [
-            (who, {**bar, "bin": f"{bar['from']}–{bar['to']}", "share": _percent_of(bar)})
+            (
+                who,
+                {
+                    **bar,
+                    "bin": f"{bar['from']}–{bar['to']}",
+                    "share": bar["accuracy"] if bar["n"] >= TOO_SMALL else None,
+                },
+            )
             for who, side in certain_sides(report)
             for bar in side["certainty"]["histogram"]
             if bar["n"]
@@ -203,11 +210,6 @@ def histogram_table(report: ReportJson) -> Table:
         f"Accuracy from {TOO_SMALL} answers on.",
         first="Who",
     )
-
-
-def _percent_of(bar: Mapping[str, Any]) -> float | None:
-    """The accuracy of a bar with enough answers."""
-    return bar["accuracy"] if bar["n"] >= TOO_SMALL else None
 
 
 def histograms(report: ReportJson) -> Figure | None:

@@ -106,7 +106,14 @@ class Accuracies(Section):
         return {"human": _of_people(study), "judges": judges}
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        yield from _methods(report)
+        if report["human"]["majority"]["accuracy"] is not None:
+            x = accuracy_of(
+                report["human"]["majority"], "human.majority", decided_by_people(report)
+            )
+            interval = clause(" ({x.interval})", x=x) if x.interval.ends else Words("")
+            form = "{who} was correct on {x} of {x.of}{interval}."
+            who = Words(people_words(report).capitalize())
+            yield Sentence("methods", say(form, who=who, x=x, interval=interval))
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield at_a_glance(report)
@@ -236,15 +243,6 @@ def _cells(
         (side["high"], scored & (certainty >= threshold)),
         (side["low"], scored & (certainty < threshold)),
     )
-
-
-def _methods(report: ReportJson) -> Iterator[Sentence]:
-    if report["human"]["majority"]["accuracy"] is not None:
-        x = accuracy_of(report["human"]["majority"], "human.majority", decided_by_people(report))
-        interval = clause(" ({x.interval})", x=x) if x.interval.ends else Words("")
-        form = "{who} was correct on {x} of {x.of}{interval}."
-        who = Words(people_words(report).capitalize())
-        yield Sentence("methods", say(form, who=who, x=x, interval=interval))
 
 
 def at_a_glance(report: ReportJson) -> Table:

@@ -87,7 +87,11 @@ def _test(
             at = place, group_of[entry["label"], entry["value"]]
             for name, p in (("p", test.p[at]), ("p_max", test.adjusted[at])):
                 put(entry[key], name, None if np.isnan(p) else p, _why(entry[key]))
-        _adjust([entry[key] for entry in entries])
+        tests = [entry[key] for entry in entries]
+        put_holm(tests)
+        adjusted = benjamini_yekutieli([one["p"] for one in tests])
+        for one, p in zip(tests, adjusted, strict=True):
+            put(one, "p_by", p, one.get("p_reason"))
 
 
 def _why(difference: Json) -> str:
@@ -115,7 +119,12 @@ def _entries(
             if min(one.personas, one.personas_rest) >= FEWEST_PERSONAS:
                 entry = _entry(label, names[one.group], one)
                 if people is not None:
-                    entry["beyond_people"] = _beyond(beyond.get(one.group))
+                    more = beyond.get(one.group)  # None if no item has both values
+                    entry["beyond_people"] = (
+                        estimate(more.difference)
+                        if more
+                        else undefined("empty_group", "value", "ci")
+                    )
                 entries.append(entry)
     return entries
 
@@ -131,21 +140,6 @@ def _entry(label: str, value: str, group: GroupErrors) -> Json:
     put(out, "wrong_elsewhere", group.outside, "empty_group")
     out["difference"] = estimate(group.difference)
     return out
-
-
-def _beyond(group: GroupErrors | None) -> Json:
-    """The difference beyond people's; undefined if no item has both values."""
-    if group is None:
-        return undefined("empty_group", "value", "ci")
-    out: Json = estimate(group.difference)
-    return out
-
-
-def _adjust(entries: Sequence[Json]) -> None:
-    put_holm(entries)
-    adjusted = benjamini_yekutieli([entry["p"] for entry in entries])
-    for entry, p in zip(entries, adjusted, strict=True):
-        put(entry, "p_by", p, entry.get("p_reason"))
 
 
 def group_errors_table(report: ReportJson) -> Table:

@@ -13,7 +13,7 @@ from analysis.data.verdicts import Verdicts, people_votes
 from analysis.report.quantities import Population, Quantity, Text, clause, say
 from analysis.report.report_json import Json, cell, put, undefined
 from analysis.report.section import NumberSource, ReportJson, Section
-from analysis.report.study import ReportedStudy, on_side
+from analysis.report.study import ReportedStudy, on_side, tally
 from analysis.report.tables import CellKind, Table, TableColumn, in_general, table_of_entries
 from analysis.report.words import run_names
 from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
@@ -25,12 +25,6 @@ from studies.money import major_units
 
 # Measured again with the excluded annotators, and without those who have signs of a program.
 BEFORE = ("majority", "individual")
-
-
-def _coverage(verdicts: Verdicts) -> dict[str, int]:
-    """Numbers of items by number of answers."""
-    n, items = np.unique(verdicts.majority.n_votes, return_counts=True)
-    return {str(votes): int(count) for votes, count in zip(n, items, strict=True)}
 
 
 def _before_exclusions(study: ReportedStudy) -> Json:
@@ -276,7 +270,7 @@ class Participation(Section):
         return {
             **({"items_left_out": left_out} if left_out else {}),
             "human": {
-                "coverage": _coverage(study.people),
+                "coverage": tally(study.people.majority.n_votes),
                 "people": dict(data.people),
                 **({"recruiting": asdict(data.recruiting)} if data.recruiting else {}),
                 "not_counted": dict(data.not_counted),

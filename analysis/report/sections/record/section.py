@@ -28,7 +28,7 @@ from analysis.report.report_json import Json, pick, put
 from analysis.report.results import NOTHING, excluded_people, items, no_people
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.record.participation import Annotators, ItemsSection, Participation
-from analysis.report.study import ReportedStudy
+from analysis.report.study import ReportedStudy, tally
 from analysis.report.tables import (
     EntryField,
     ShownTable,
@@ -55,12 +55,6 @@ def cost(run: RunData, correct: int) -> Json:
     per_label = used.usd / correct if used.usd is not None and correct else None
     put(out, "usd_per_correct", per_label, known if used.usd is None else "empty_group")
     return out | ({"price_remark": run.price_remark} if run.price_remark else {})
-
-
-def _replies(run: RunData) -> dict[str, int]:
-    """Numbers of judgments by replies needed until one could be read."""
-    values, counts = np.unique(run.judgments.replies, return_counts=True)
-    return {str(value): int(count) for value, count in zip(values, counts, strict=True)}
 
 
 def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
@@ -224,7 +218,8 @@ class Runs(Section):
                     "judgments": {
                         name: int((run.judgments.status == name).sum()) for name in STATUSES
                     },
-                    "replies": _replies(run),
+                    # How many were needed until one could be read.
+                    "replies": tally(run.judgments.replies),
                     "cost": cost(run, entry["correct"]),
                     "record": _record(run),
                 }
@@ -268,15 +263,11 @@ def _entry(study: ReportedStudy, run: RunData, verdicts: Verdicts) -> Json:
     }
 
 
-def _entries(report: ReportJson) -> list[tuple[str, ReportJson]]:
-    named = zip(run_names(report), report["judges"], strict=True)
-    return [(name, judge["reading"]) for name, judge in named if "reading" in judge]
-
-
 def reading_table(report: ReportJson) -> Table:
     entries = [
         (name, {**entry, "as": ", ".join(f"{code} {n:,}" for code, n in entry["codes"].items())})
-        for name, entry in _entries(report)
+        for name, judge in named_entries(report, "judges")
+        if (entry := judge.get("reading"))
     ]
     return table_of_entries(
         "reading",
@@ -421,13 +412,6 @@ def _missing(report: ReportJson) -> Text | None:
     )
 
 
-def _conditions(report: ReportJson) -> Iterator[Text]:
-    """Runs with requests that differ from the settings, or with several answering models."""
-    for name, judge in named_entries(report, "judges"):
-        for sentence in judge["record"]["conditions"]:
-            yield say("{name}: {sentence}", name=Name(name), sentence=Name(sentence))
-
-
 # Above this share of unread or refused items, accuracy may cover only the easy items.
 MANY_MISSING = 0.05
 
@@ -483,7 +467,10 @@ def _pooled(report: ReportJson) -> Iterator[tuple[str, Text]]:
 def _limits(report: ReportJson) -> Iterator[tuple[str, Text]]:
     if text := _missing(report):
         yield "missing", text
-    yield from (("conditions", text) for text in _conditions(report))
+    # Runs with requests that differ from the settings, or with several answering models.
+    for name, judge in named_entries(report, "judges"):
+        for sentence in judge["record"]["conditions"]:
+            yield "conditions", say("{name}: {sentence}", name=Name(name), sentence=Name(sentence))
     if text := _excluded(report):
         yield "excluded", text
     yield from _pooled(report)
