@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import User
-
 from studies.extra import Kind
 from studies.models import Study
 
@@ -32,7 +30,8 @@ class PersonIn:
 class HeldCopy:
     """A copy that may contain somebody's data.
 
-    `remove` deletes it, under the label `button`. Without it, `sentence` says what to do.
+    `remove` deletes it for a `user`, under the label `button`. Without it, `sentence` says what to
+    do.
     """
 
     key: str
@@ -40,7 +39,7 @@ class HeldCopy:
     when: datetime
     sentence: str
     button: str = ""
-    remove: Callable[[User], object] | None = None
+    remove: Callable[..., object] | None = None
 
 
 # The title of a table, and its rows by column.

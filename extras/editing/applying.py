@@ -170,9 +170,7 @@ class Applied:
     remarks: list[str]
 
 
-def apply_study(
-    file: Path, *, store: bool, owner: User | None = None, user: User | None = None
-) -> Applied:
+def apply_study(file: Path, *, store: bool, owner: User | None = None) -> Applied:
     """Compare a study with its study.toml; with `store`, change the study.
 
     The differences are those between the study's files before and after the change, which is rolled
@@ -190,13 +188,13 @@ def apply_study(
         else:
             study = lock_study(known)
             before = snapshot(study)
-            study = change_to(study, content, folder, user=user)
-        set_feature_sets(study, content, user=user)
+            study = change_to(study, content, folder)
+        set_feature_sets(study, content)
         remarks = []
         for part in registered():
             if name := content.get("parts", {}).get(part.name):
                 study.refresh_from_db()
-                remarks += part.apply(study, folder, name, user=user)
+                remarks += part.apply(study, folder, name, user=None)
         study.refresh_from_db()
         changes = differences(before, snapshot(study))
         is_stored = store and bool(changes)
@@ -204,7 +202,6 @@ def apply_study(
             record(
                 study,
                 "applied from files",
-                user=user,
                 changes=len(changes),
                 lines=changes[:_LOGGED],
             )

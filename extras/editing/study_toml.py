@@ -121,9 +121,7 @@ def create_from(content: Mapping[str, Any], folder: Folder, *, owner: User | Non
         raise _invalid(error) from error
 
 
-def change_to(
-    study: Study, content: Mapping[str, Any], folder: Folder, *, user: User | None
-) -> Study:
+def change_to(study: Study, content: Mapping[str, Any], folder: Folder) -> Study:
     """Apply the settings of a study.toml to a study, and return it. Raises `StudyError`."""
     if (preset := content.get("preset", "")) and preset != preset_of(study):
         raise StudyError(
@@ -141,11 +139,11 @@ def change_to(
         study.full_clean()
     except ValidationError as error:
         raise _invalid(error) from error
-    save_settings(study, changed=list(wanted), user=user)
+    save_settings(study, changed=list(wanted))
     return Study.objects.get(pk=study.pk)
 
 
-def set_feature_sets(study: Study, content: Mapping[str, Any], *, user: User | None) -> None:
+def set_feature_sets(study: Study, content: Mapping[str, Any]) -> None:
     """Give a study the feature sets that a study.toml names, if it has that table."""
     if "feature_sets" not in content:
         return
@@ -170,7 +168,7 @@ def set_feature_sets(study: Study, content: Mapping[str, Any], *, user: User | N
     FeatureSet.objects.bulk_create(
         FeatureSet(study=study, name=name, keys=keys) for name, keys in wanted.items()
     )
-    record(study, "feature sets set", user=user, names=sorted(wanted))
+    record(study, "feature sets set", names=sorted(wanted))
 
 
 def _values(content: Mapping[str, Any], folder: Folder) -> dict[str, Any]:

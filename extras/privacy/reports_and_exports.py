@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from django.contrib.auth.models import User
-
 from analysis.data.answer_rows import names_in
 from analysis.data.raters import REPORT_WRITTEN
 from analysis.data.views import PEOPLE
@@ -26,7 +24,7 @@ def _copies(person: PersonIn) -> Iterator[HeldCopy]:
                 export.created_at,
                 "Delete it here, and export again. Ask those who downloaded it to delete it.",
                 "Delete the file",
-                partial(_delete_export, export.pk),
+                partial(delete_export, export_id=export.pk),
             )
     yield from _outside(person)
 
@@ -43,7 +41,7 @@ def _reports(person: PersonIn) -> Iterator[HeldCopy]:
             "Deleting it also ends its links. A registered report may have to be kept: then build "
             "a new version, and this one stays marked as superseded.",
             "Delete the report",
-            partial(_delete_report, report.pk),
+            partial(delete_report, report_id=report.pk),
         )
 
 
@@ -58,14 +56,6 @@ def _outside(person: PersonIn) -> Iterator[HeldCopy]:
                 entry.created_at,
                 "Its folder is not recorded. Find it, and delete or replace it.",
             )
-
-
-def _delete_export(pk: int, user: User) -> None:
-    delete_export(export_id=pk, user=user)
-
-
-def _delete_report(pk: int, user: User) -> None:
-    delete_report(report_id=pk, user=user)
 
 
 def _forget(person: PersonIn) -> None:

@@ -180,7 +180,7 @@ def _act(request: HttpRequest, study: Study, annotator: Annotator) -> HttpRespon
             copy = copies.get(action)
             if copy is None or copy.remove is None:
                 raise RequestError("This copy was removed already.")
-            copy.remove(user)
+            copy.remove(user=user)
             messages.success(request, f"Done: {copy.button}. {copy.label}.")
     except RequestError as error:
         return _page(request, study, annotator, fault=str(error))

@@ -454,20 +454,19 @@ def status_fault(
     content: bytes | str,
     retry_after: float | None = None,
     *,
-    address_hint: str = "; the URL includes /v1",
     sent_as: int | None = None,
 ) -> BackendFault:
     """The fault of a refused request, by its status and the body of the error.
 
     `sent_as`: the status of the response, if the error states another one.
     """
-    fault = _status_fault(status, content, retry_after, address_hint, sent_as or status)
+    fault = _status_fault(status, content, retry_after, sent_as or status)
     fault.usage = usage_of_error(content)
     return fault
 
 
 def _status_fault(
-    status: int, content: bytes | str, retry_after: float | None, address_hint: str, sent_as: int
+    status: int, content: bytes | str, retry_after: float | None, sent_as: int
 ) -> BackendFault:
     body = error_body(content)
     message = f"HTTP {sent_as}: {_message(body, content)}"
@@ -488,7 +487,7 @@ def _status_fault(
     if status in {404, 405} or 300 <= status < 400 or refuses_model(body):
         return Misconfigured(
             f"The server knows no such model or address ({message}). Check the judge's model "
-            f"and base URL{address_hint}.",
+            "and base URL; the URL includes /v1.",
             status=status,
         )
     return Rejected(message, status=status)

@@ -9,7 +9,7 @@ from studies.importers.files.readers import COLUMNS
 from studies.importers.items.validation import KEYS
 from studies.media import as_given, keeper, response_as_given
 from studies.models import Item, Study
-from studies.statements.bulk import by_letters
+from studies.statements.bulk import ByLetters
 
 _CHUNK = 1_000
 # An option set is long and rare, and so is a correction: they do not get columns.
@@ -24,7 +24,7 @@ def may_redistribute(study: Study) -> bool:
 def item_rows(study: Study) -> Iterator[dict[str, Any]]:
     """Every item of a study in the interchange format, by key; withheld texts as hashes."""
     own = Item.everything.filter(study=study).select_related("persona")
-    items = own.order_by(by_letters("key"))
+    items = own.order_by(ByLetters("key"))
     shape = shape_of(study)
     for item in items.iterator(chunk_size=_CHUNK):
         yield shape(item)

@@ -337,7 +337,6 @@ class ExpectedTime:
     """
 
     items: int
-    is_sample: bool
     per_annotator: int
     seconds: float
     longest: float
@@ -373,17 +372,16 @@ def expected_time(study: Study) -> ExpectedTime | None:
         Item.objects.filter(study=study, seats_needed__gt=0)
         .select_related("persona")
         .only(*_FIELDS)
-        .order_by("seats_taken", "shuffle_key")[: SAMPLED + 1]
+        .order_by("seats_taken", "shuffle_key")[:SAMPLED]
     )
     if not items:
         return None
-    efforts = [_effort(study, item) for item in items[:SAMPLED]]
+    efforts = [_effort(study, item) for item in items]
     seconds = [effort.seconds() for effort in efforts]
     fast = [effort.seconds(FAST_WORDS_PER_MINUTE) for effort in efforts]
     per_annotator = min(study.items_per_annotator, len(items))
     return ExpectedTime(
         items=len(efforts),
-        is_sample=len(items) > SAMPLED,
         per_annotator=per_annotator,
         seconds=_mean(seconds),
         longest=sorted(seconds)[math.ceil(0.95 * len(seconds)) - 1],

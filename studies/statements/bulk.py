@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from django.db import connection, models
 from django.db.backends.utils import CursorWrapper
-from django.db.models import F, Func
+from django.db.models import Func
 
 from studies.statements import clock
 
@@ -96,10 +96,6 @@ class ByLetters(Func):
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         return self.as_sql(compiler, connection, template="%(expressions)s COLLATE BINARY", **extra)
-
-
-def by_letters(column: str) -> ByLetters:
-    return ByLetters(F(column))
 
 
 # What each open connection of psycopg2 has prepared: its calls, by statement.

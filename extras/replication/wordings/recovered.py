@@ -178,9 +178,7 @@ def import_protocol(
     return Recovered(stored, len(every), len(prompts))
 
 
-def import_template(
-    *, study_id: int, file: File, name: str, user: User | None = None
-) -> PromptTemplate:
+def import_template(*, study_id: int, file: File, name: str) -> PromptTemplate:
     """Store the words of a released file's prompts as a wording of any study.
 
     Unlike in `import_protocol`, the study needs none of its items, so profiles and texts keep the
@@ -200,7 +198,6 @@ def import_template(
         source=PromptTemplate.Source.RECOVERED,
         template=recovered.text if shows_persona else "",
         template_without_persona=recovered.text.replace("{{ persona }}", ""),
-        user=user,
     )
 
 

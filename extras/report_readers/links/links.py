@@ -214,12 +214,8 @@ def _copies(person: PersonIn) -> Iterator[HeldCopy]:
                 link.created_at,
                 "It shows the report without rows about single annotators.",
                 "End the link",
-                partial(_revoke, link.pk),
+                partial(revoke_link, link_id=link.pk),
             )
-
-
-def _revoke(pk: int, user: User) -> None:
-    revoke_link(link_id=pk, user=user)
 
 
 HELD = HeldBy("share links", copies=_copies)

@@ -96,7 +96,6 @@ def test_pay_below_the_minimum_by_reading_time_is_advice(least, is_open):
     study = make_study(reward=400, minutes=10)
     expected = ExpectedTime(
         items=30,
-        is_sample=False,
         per_annotator=30,
         seconds=60.0,
         longest=90.0,

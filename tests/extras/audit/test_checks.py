@@ -246,7 +246,6 @@ def test_a_scale_that_nobody_uses_up_is_found() -> None:
 def test_a_duration_that_even_fast_readers_exceed_is_advice(minutes, state, level) -> None:
     expected = ExpectedTime(
         items=400,
-        is_sample=False,
         per_annotator=30,
         seconds=53.0,
         longest=80.0,

@@ -240,7 +240,7 @@ def test_a_person_finds_the_links_to_reports_about_them_and_they_can_be_ended(re
 
     (copy,) = HELD.copies(person)
     assert copy.remove is not None
-    copy.remove(owner)
+    copy.remove(user=owner)
 
     assert copy.label == "Link to report v1 for Ada"
     link.refresh_from_db()
