@@ -102,10 +102,10 @@ def what_is_wrong(error: Exception | None = None) -> str:
     """
     from config.health import newer_database
 
-    said = str(error or "").strip().partition("\n")[0]
-    if _ABOUT_THE_DISK.search(said):
+    fault = str(error or "").strip().partition("\n")[0]
+    if _ABOUT_THE_DISK.search(fault):
         return (
-            f"The database cannot store anything: {said}. Free space on its disk, and let this "
+            f"The database cannot store anything: {fault}. Free space on its disk, and let this "
             "program write there."
         )
     try:
@@ -123,9 +123,9 @@ def what_is_wrong(error: Exception | None = None) -> str:
             "installed package, thirdperson setup), or python -m config.migrate with the same "
             "settings."
         )
-    if _ABOUT_THE_SERVER.search(said):
+    if _ABOUT_THE_SERVER.search(fault):
         return (
-            f"The database stopped answering: {said}. What was not finished was not stored. Run "
+            f"The database stopped answering: {fault}. What was not finished was not stored. Run "
             "the command again."
         )
     return ""

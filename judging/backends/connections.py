@@ -152,11 +152,17 @@ def faults(timeout: float) -> Iterator[None]:
     except (httpx2.TimeoutException, TimeoutError) as error:
         raise TimedOut(f"no answer within {timeout:.0f} seconds") from error
     except (httpx2.ConnectError, httpx2.ProxyError) as error:
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            raise Unreachable(_because(_UNTRUSTED, error)) from error
         raise Unreachable(_because("no connection", error)) from error
     except (httpx2.NetworkError, httpx2.ProtocolError) as error:
         raise Interrupted(_because("connection lost", error)) from error
 
 
+_UNTRUSTED = (
+    "the certificate of the server is not trusted; set SSL_CERT_FILE, where this program and its "
+    "workers run, to a file with the certificate of its authority"
+)
 _BYTES = re.compile(r"(?:bytearray\()?\bb(['\"])(.*?)\1\)?")
 
 

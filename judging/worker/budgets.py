@@ -41,9 +41,10 @@ class Prices:
 def price(prices: Prices | None, usage: Usage | None) -> int | None:
     """Cost in billionths of a dollar; None if the judge has no price. No usage costs nothing.
 
-    What the server says it has charged counts more than the prices.
+    What the server says it has charged counts more than the prices, but some say 0 although they
+    bill later.
     """
-    if usage is not None and usage.cost is not None:
+    if usage is not None and usage.cost is not None and (usage.cost or prices is None):
         return round(usage.cost * NANO)
     if prices is None:
         return None

@@ -238,6 +238,14 @@ def test_what_a_server_sent_in_place_of_an_answer_is_quoted_plainly():
     assert str(caught.value) == "connection lost (illegal status line: “SSH-2.0-OpenSSH”)"
 
 
+def test_a_certificate_that_nobody_trusts_is_named_with_what_to_do():
+    said = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate"
+    with pytest.raises(Unreachable, match="set SSL_CERT_FILE") as caught, faults(60):
+        raise httpx2.ConnectError(said)
+
+    assert "self-signed certificate" in str(caught.value)
+
+
 @pytest.mark.parametrize("scale", [1, 1000])
 @pytest.mark.parametrize("header", ["retry_after", "retry_after_ms"])
 def test_a_pause_until_a_time_since_1970_is_no_pause_of_fifty_years(llm, header, scale):

@@ -216,6 +216,9 @@ def test_cached_tokens_and_costs_are_read_of_every_kind_of_server(usage, more, c
     assert (read.usage.cached_tokens, read.usage.cost) == (cached, cost)
 
 
+FREE = {"price_input": 0, "price_output": 0}
+
+
 @pytest.mark.parametrize("prices", [{}, {"price_input": 1000, "price_output": 1000}])
 def test_a_stated_cost_counts_more_than_the_prices(llm, engine, prices):
     body = json.loads(completion("[[A]]").body)
@@ -225,6 +228,22 @@ def test_a_stated_cost_counts_more_than_the_prices(llm, engine, prices):
     run = judge_all(study_of(2), make_judge(base_url=llm.url, **prices))
 
     assert (run.spent, run.is_billed) == (Decimal("0.5"), True)
+
+
+@pytest.mark.parametrize(
+    ("prices", "spent"),
+    [({"price_input": 1000, "price_output": 1000}, "0.22"), ({}, "0"), (FREE, "0")],
+)
+def test_a_stated_cost_of_nothing_is_not_believed_of_a_judge_with_prices(
+    llm, engine, prices, spent
+):
+    body = json.loads(completion("[[A]]").body)
+    body["usage"]["cost"] = 0
+    llm.answer = lambda _, n: Answer(body=json.dumps(body).encode())
+
+    run = judge_all(study_of(2), make_judge(base_url=llm.url, **prices))
+
+    assert run.spent == Decimal(spent)
 
 
 def test_the_limit_of_tokens_can_be_left_out(llm, engine):

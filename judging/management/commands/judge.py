@@ -317,9 +317,9 @@ def _unheard() -> str:
     if not (problem := queueing.problem()):
         return ""
     return (
-        f" They could not be told of it: the broker cannot be reached ({problem.rstrip('.')}). "
-        "Start it, or check CELERY_BROKER_URL. The run then starts by itself within a minute. Use "
-        "--inline to ask from here without a broker."
+        " The workers do not know of it yet: the broker cannot be reached "
+        f"({problem.rstrip('.')}). Start it, or check CELERY_BROKER_URL. The run then starts by "
+        "itself within a minute. Use --inline to ask from here without a broker."
     )
 
 

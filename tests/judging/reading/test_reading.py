@@ -2,8 +2,9 @@
 
 `unseen.jsonl` has replies, many written to mislead, that the rules were not fitted to, each with
 what a careful reader takes from it: a reply may be lost, and is asked again, but not read wrongly.
-`fresh.jsonl` has 60 replies of a small model and 40 in the style of large ones; what they say was
-written down before they were read here.
+`odd.jsonl` has further ones in several languages and forms; `not` is a side that a reply does not
+choose. `fresh.jsonl` has 60 replies of a small model and 40 in the style of large ones; what they
+say was written down before they were read here.
 """
 
 import json
@@ -28,7 +29,7 @@ def rows(name):
     return [json.loads(line) for line in text.splitlines()]
 
 
-UNSEEN, FRESH = rows("unseen.jsonl"), rows("fresh.jsonl")
+UNSEEN, FRESH, ODD = rows("unseen.jsonl"), rows("fresh.jsonl"), rows("odd.jsonl")
 
 
 def read(reply, *, offers_tie=False, is_lenient=True):
@@ -40,6 +41,20 @@ def test_no_unseen_reply_is_given_a_wrong_side_or_certainty():
     for row in UNSEEN:
         found = read(row["reply"], offers_tie=row["offers_tie"])
         if found.side not in (row["side"], None) or found.certainty not in (row["certainty"], None):
+            wrong.append(row["reply"])
+
+    assert wrong == []
+
+
+def test_no_odd_reply_is_given_a_wrong_side_or_certainty():
+    wrong = []
+    for row in ODD:
+        found = read(row["reply"])
+        if found.side == row.get("not"):
+            wrong += [row["reply"]] if found.side else []
+        elif "not" not in row and found.side not in (row["side"], None):
+            wrong.append(row["reply"])
+        elif found.side and found.certainty not in (row.get("certainty", found.certainty), None):
             wrong.append(row["reply"])
 
     assert wrong == []
