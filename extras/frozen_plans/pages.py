@@ -33,9 +33,10 @@ from studies.selectors import get_study, studies_for
 
 
 def pages_of(study: Study) -> Iterator[SectionPage]:
-    for title, name in (("Analysis plan", "plan"), ("Deviations", "deviations")):
-        address = reverse(f"frozen_plans:{name}", args=[study.slug])
-        yield SectionPage("report", title, address)
+    yield SectionPage("report", "Analysis plan", reverse("frozen_plans:plan", args=[study.slug]))
+    if AnalysisPlan.objects.filter(study=study).exists():
+        address = reverse("frozen_plans:deviations", args=[study.slug])
+        yield SectionPage("report", "Deviations", address)
 
 
 class PlanForm(forms.Form):
