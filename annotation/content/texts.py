@@ -315,6 +315,20 @@ def template_for(study: Study, name: str) -> str:
     return text.format(**facts)
 
 
+def outdated_sentence(study: Study) -> tuple[str, str]:
+    """A ready-made sentence of the own consent whose numbers have changed, and as it is now.
+
+    Both are empty if there is none. The text was filled in once, and settings may change later.
+    """
+    for line in template_for(study, "consent").splitlines():
+        now = line.partition("[[")[0].strip()
+        numbers = re.sub(r"\d+", r"\\d+", re.escape(now))
+        stated = re.search(numbers, study.consent) if numbers != re.escape(now) else None
+        if stated and stated[0] != now:
+            return stated[0], now
+    return "", ""
+
+
 def _sentence(phrase: str, language: str) -> str:
     """A phrase as a sentence of its own: “on servers in the EU” becomes “On servers in the EU.”"""
     stop = "。" if language.startswith("zh") else "."

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from annotation.content.comprehension import unfair_checks
-from annotation.content.texts import consent_text, unfilled
+from annotation.content.texts import consent_text, outdated_sentence, unfilled
 from annotation.models import Invitation
 from annotation.seats.assignment import LATER
 from annotation.seats.capacity import people_for
@@ -90,6 +90,13 @@ def _placeholders(study: Study) -> LaunchCheck:
 
 def _consent(study: Study) -> LaunchCheck:
     version = consent_text(study).version[:8]
+    stated, now = outdated_sentence(study)
+    if stated:
+        return LaunchCheck(
+            f"The consent text says “{stated}” By the settings, this is now “{now}”",
+            True,
+            fix=_text(study, "consent"),
+        )
     if study.consent.strip():
         return LaunchCheck(f"The consent text is your own, version {version}.", False)
     facts = {

@@ -23,6 +23,7 @@ from annotation.prolific.api.client import client_with
 from annotation.prolific.api.credentials import credentials_in
 from annotation.prolific.api.transport import NotConfigured
 from annotation.prolific.launch.launch import plan_of
+from annotation.prolific.launch.plan_words import who_is_asked
 from annotation.prolific.launch.shares import places_of
 from annotation.quality import RULES, quality_of
 from annotation.researchers.recruitment_needs import recruitment_needs
@@ -251,8 +252,9 @@ def _recruiting_task(study: Study) -> SetupTask:
     except NotConfigured as error:
         address = reverse("people:prolific-accounts", args=[study.slug])
         return SetupTask("recruiting", title, TaskState.NOT_STARTED, str(error), address)
-    places = places_of(plan_of(study), study)
-    words = f"{places:,} place{'' if places == 1 else 's'}, with the filters of the launch plan"
+    plan = plan_of(study)
+    places = places_of(plan, study)
+    words = f"{places:,} place{'' if places == 1 else 's'}, {who_is_asked(plan)}"
     address = reverse("people:prolific-plan", args=[study.slug])
     return SetupTask("recruiting", title, TaskState.DONE, words, address)
 

@@ -61,7 +61,8 @@ class ImprovementForm(RunsForm):
         label="Whose answers",
         required=False,
         help_text="Everybody’s: other personas are sealed. One annotator’s: the judge learns "
-        "examples and guidelines from some questions, and the others are sealed.",
+        "examples and guidelines from some questions, and the others are sealed; annotators with "
+        f"{2 * requests.FEWEST_ITEMS} answers or more are listed.",
     )
     kinds = forms.MultipleChoiceField(
         label="Learn",
@@ -117,11 +118,15 @@ class ImprovementForm(RunsForm):
         ]
 
     def wish(self) -> requests.ImprovementWish:
-        named = ("annotator", "kinds", "most", "items", "share", "gain")
+        named = ("annotator", "most", "items", "share", "gain")
         chosen: dict[str, Any] = {name: self.cleaned_data[name] for name in named}
-        needs_writer = LearnedFrom.GUIDELINES in chosen["kinds"]
-        writer = self.cleaned_data["writer"] if needs_writer else None
-        return requests.ImprovementWish(run=self.chosen, writer=writer, **chosen)
+        writer = self.cleaned_data["writer"]
+        return requests.wish_of(
+            self.chosen,
+            writer=writer.name if writer else "",
+            learn=self.cleaned_data["kinds"],
+            **chosen,
+        )
 
 
 class NextForm(RunsForm):

@@ -86,7 +86,7 @@ def setup_task(study: Study) -> Iterator[SetupTask]:
     asked = asked_in(study)
     names = ", ".join(_WORDS[name] for name in ASKED if name in asked)
     state = TaskState.DONE if asked else TaskState.NOT_STARTED
-    words = f"Annotators can say: {names}" if asked else "Annotators can say nothing at an item"
+    words = f"Annotators can say: {names}" if asked else "Annotators are asked for a choice alone"
     address = reverse("remarks:remarks", args=[study.slug])
     yield SetupTask("remarks", "Remarks at items", state, words, address, True, after="question")
 

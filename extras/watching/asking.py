@@ -15,6 +15,7 @@ from judging.runs.judges import keep_exact
 from judging.tasks import call_workers
 from judging.worker import runtime
 from judging.worker.endpoints import backend_maker, check_sharing
+from studies.money import format_cost
 from studies.services.studies import lock_study, record
 from studies.statements import clock
 
@@ -136,5 +137,5 @@ def cost_words(run: JudgeRun, questions: int) -> str:
     """How many questions are asked, and their price by the run's own."""
     usage = usage_of(run) if run.pk else None
     dollars = None if usage is None else usage.dollars(run.judge, questions, by_batch=False)
-    price = "price unknown" if dollars is None else f"about ${dollars:.4f}"
+    price = "price unknown" if dollars is None else f"about ${format_cost(float(dollars))}"
     return f"{run.judge.name}: {questions:,} questions, {price}."

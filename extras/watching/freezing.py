@@ -21,6 +21,7 @@ from judging.runs.costs import usage_of
 from judging.runs.records import judge_description, protocol_description, reported_versions
 from judging.selectors import labels_of
 from studies.models import Item, Study
+from studies.money import format_cost
 from studies.services.studies import lock_study, record
 
 FEWEST, MOST, USUAL = 10, 1000, 200
@@ -73,8 +74,8 @@ class WatchCost:
         price, price_each = "", ""
         times = "once" if self.at_once == 1 else f"{self.at_once} times"
         if self.dollars is not None:
-            price = f", about ${self.dollars * self.at_once:.4f}"
-            price_each = f", about ${self.dollars:.4f}"
+            price = f", about ${format_cost(float(self.dollars) * self.at_once)}"
+            price_each = f", about ${format_cost(float(self.dollars))}"
         return (
             f"The baseline asks {first:,} questions ({self.items:,} items, {times})"
             f"{price}. Each look asks {self.items:,}{price_each}."

@@ -212,6 +212,7 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
   /** Send as without a script: the browser shows the response. A repeated answer is stored once. */
   function sendPlainly() {
     form.dispatchEvent(new Event("plain"));
+    sessionStorage.setItem("form", location.href); // A page that refuses the form has its address.
     // The button called “submit” hides the form's own method.
     if (form.isConnected) HTMLFormElement.prototype.submit.call(form);
     else location.assign(form.dataset.next); // The next item could not be shown in place.

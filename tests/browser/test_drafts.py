@@ -92,6 +92,21 @@ def test_a_crash_before_the_hand_rested_loses_nothing(page, study):
     assert Draft.objects.get().certainty == "41"
 
 
+def test_an_answer_that_the_server_refuses_is_there_when_its_page_is_loaded_again(page, study):
+    page.evaluate("sessionStorage.setItem('form', '/elsewhere/')")  # a form of an earlier page
+    fill(page, "b", "41")
+    cookies = page.context.cookies()
+    page.context.clear_cookies()
+    page.click("#submit")
+    page.get_by_role("heading", name="Please send that again").wait_for()
+
+    page.context.add_cookies(cookies)
+    page.reload()
+
+    expect(page.locator("#choice-b")).to_be_checked()
+    assert (page.input_value("#certainty"), Annotation.objects.count()) == ("41", 0)
+
+
 def hold_an_answer(page, study, certainty="50"):
     """Answer while the server is out of reach, then leave the page."""
     page.context.route("**/task/*/", lambda route: route.abort())

@@ -84,6 +84,13 @@ def _who(plan: LaunchPlan, live: Sequence[Filter]) -> list[str]:
     return parts + [_listed(one, live) for one in plan.filters]
 
 
+def who_is_asked(plan: LaunchPlan) -> str:
+    """Who can take a place, in a few words and without asking Prolific."""
+    if plan.filter_set:
+        return "for a filter set of the workspace"
+    return f"for people {', '.join(who)}" if (who := _who(plan, ())) else "for anybody on Prolific"
+
+
 def _balance(study: Study, plan: LaunchPlan, places: int, live: Sequence[Filter]) -> list[str]:
     """Sentences about the places of each label."""
     if plan.apart:

@@ -325,6 +325,7 @@ class Validator:
                 "responses",
                 "number of responses",
                 f"an item needs exactly 2 responses, found {number}.",
+                self._remedy_of_rows() if number > 2 else "",
             )
             return []
         if not all(isinstance(response, dict) for response in raw):
@@ -336,6 +337,11 @@ class Validator:
             return []
         ordered = sorted(zip(keys, raw, strict=True), key=lambda pair: pair[0])
         return [read_response(row, key, response, self._media) for key, response in ordered]
+
+    def _remedy_of_rows(self) -> str:
+        """Which options could have made items of a row with more responses."""
+        labels = [] if self._rule else [f"“{option.field().label}”" for option in ROW_OPTIONS]
+        return f"To make pairs of more, set the option {' or '.join(labels)}." if labels else ""
 
     def _metadata(self, row: ImportRow, raw: dict[str, Any]) -> dict[str, Any]:
         metadata = raw.get("metadata")

@@ -18,6 +18,7 @@ from annotation.prolific.api.transport import (
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_checks import place_checks
 from annotation.prolific.launch.launch_plan import PAPER, LaunchPlan
+from annotation.prolific.launch.plan_words import who_is_asked
 from annotation.prolific.launch.shares import (
     places_of,
     shares_of,
@@ -83,6 +84,12 @@ def test_the_paper_preset_asks_exactly_what_the_paper_asked(prolific):
     assert set(filters["sex"]["weightings"].values()) == {15}
     assert len(filters["us-political-affiliation"]["weightings"]) == 3
     assert PAPER.groups == 6
+
+
+def test_the_set_up_list_says_who_is_asked():
+    assert who_is_asked(LaunchPlan()) == "for anybody on Prolific"
+    plan = LaunchPlan(country="United States", age_low=18, age_high=75)
+    assert who_is_asked(plan) == "for people living in United States, aged 18 to 75"
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,19 @@ def test_an_unfilled_placeholder_blocks_every_launch(study):
     assert not any(c.is_open for c in study_checks(study) if "placeholder" in c.text)
 
 
+@pytest.mark.parametrize("language", ["en", "ar", "zh-hans"])
+def test_a_consent_with_numbers_of_earlier_settings_is_advice(language):
+    study = make_study(language=language, reward=450, currency="USD", minutes=20)
+    study.consent = template_for(study, "consent").replace("[[", "").replace("]]", "")
+    assert not any("consent text says" in check.text for check in study_checks(study))
+
+    study.items_per_annotator += 2
+    stated = [check for check in study_checks(study) if "consent text says" in check.text]
+
+    assert [(check.is_open, check.blocks) for check in stated] == [(True, False)]
+    assert str(study.items_per_annotator) in stated[0].text
+
+
 def test_nobody_agrees_before_every_box_is_ticked():
     study = make_study(consent=BOXES)
     client = arrive(study)

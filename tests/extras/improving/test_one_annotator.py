@@ -179,6 +179,9 @@ def test_the_command_and_the_page_offer_one_annotator(run, people, llm, admin_cl
     sent |= {"items": 200, "share": 50, "gain": 30, "budget": "", "cost": 1}
     priced = admin_client.get(reverse("improving:list", args=["taught"]), sent).text
     assert "questions. Sealed:" in priced
+    by_its_judge = sent | {"kinds": ["guidelines"], "writer": ""}
+    priced = admin_client.get(reverse("improving:list", args=["taught"]), by_its_judge).text
+    assert "questions. Sealed:" in priced
     started = admin_client.post(reverse("improving:list", args=["taught"]), sent)
     assert started.status_code == 302
     assert Improvement.objects.latest("pk").annotator == people[1]

@@ -49,7 +49,8 @@ def shown(item):
 
 def test_without_a_rule_the_item_is_refused():
     assert faults(jsonl(of_four(first_person=None))) == [
-        "Line 1, item “q7”: an item needs exactly 2 responses, found 4."
+        "Line 1, item “q7”: an item needs exactly 2 responses, found 4. To make pairs of more, set "
+        "the option “Items with 3 to 5 responses”."
     ]
 
 
