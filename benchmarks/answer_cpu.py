@@ -187,17 +187,19 @@ def set_up(people: int) -> list[str]:
     from django.core.management import call_command
 
     from annotation import services
+    from annotation.content.texts import consent_text
     from config.migrate import migrate
 
     migrate()
     call_command("collectstatic", interactive=False, verbosity=0)
     study = make_study(items=max(1000, people * _ITEMS_EACH // 3 + _ITEMS_EACH))
-    cookies = []
+    text, cookies = consent_text(study), []
     for number in range(people):
         annotator = services.enter(
             study=study, pid=f"{number:024}", prolific_study_id="s", session_id=f"{number}"
         )
-        services.consent(annotator_id=annotator.pk, version="1")
+        # With the text, as its page stores it: terms that are not stored are looked for each time.
+        services.consent(annotator_id=annotator.pk, version=text.version, text=text)
         services.finish_instructions(annotator_id=annotator.pk)
         signer = signing.get_cookie_signer(salt="participant-benchannotation.participant")
         cookies.append(signer.sign(str(annotator.pk)))
