@@ -1,6 +1,7 @@
 """Ask a run's questions again. These judgments cost money and count nowhere else."""
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -19,6 +20,7 @@ from studies.money import format_cost
 from studies.services.studies import lock_study, record
 from studies.statements import clock
 
+_POLL_SECONDS = 0.5
 AGAIN = Judgment.Anchor.AGAIN
 _IMPORTED = (
     "The judgments of “{judge}” were imported, so it cannot be asked again. Import new judgments "
@@ -122,7 +124,7 @@ def rounds_of(run: JudgeRun) -> list[Round]:
     return [Round(run, number) for number in range(1, -(-(last or 0) // run.samples) + 1)]
 
 
-def wait_for(asked: Round, *, inline: bool, wait: Callable[[JudgeRun], None]) -> None:
+def wait_for(asked: Round, *, inline: bool) -> None:
     """Ask a round's questions in this process, or wait for the workers."""
     if inline:
         try:
@@ -130,7 +132,9 @@ def wait_for(asked: Round, *, inline: bool, wait: Callable[[JudgeRun], None]) ->
         finally:
             runtime.shut_down()
     else:
-        wait(asked.run)
+        while asked.run.is_active:
+            time.sleep(_POLL_SECONDS)
+            asked.run.refresh_from_db()
 
 
 def cost_words(run: JudgeRun, questions: int) -> str:

@@ -1,7 +1,5 @@
 """Begin and finish looks at watched sets: by a press, a command or the schedule."""
 
-import time
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -21,8 +19,6 @@ from studies.jobs.queueing import queue
 from studies.models import Item, Study
 from studies.services.studies import lock_study, record
 from studies.statements import clock
-
-_POLL_SECONDS = 0.5
 
 
 @transaction.atomic
@@ -158,13 +154,6 @@ def _finish(look: Look, numbers: dict[str, Any], message: str = "") -> None:
             transaction.on_commit(partial(queue, send_notice, watched.pk))
 
 
-def wait_for_workers(run: JudgeRun) -> None:
-    """Wait until the workers have asked a run's questions."""
-    while run.is_active:
-        time.sleep(_POLL_SECONDS)
-        run.refresh_from_db()
-
-
 def sets_of(study: Study, public_id: str = "") -> list[WatchedSet]:
     """The sets of a study that are watched, or one of them. Raises `CannotWatch` without any."""
     sets = WatchedSet.objects.filter(study=study, ended_at=None).select_related(
@@ -187,36 +176,27 @@ def cost_of_look(watched: WatchedSet) -> str:
     return cost_words(watched.run, rounds * len(_questions(watched)))
 
 
-def ask_baseline(
-    watched: WatchedSet, *, inline: bool, wait: Callable[[JudgeRun], None] = lambda run: None
-) -> None:
+def ask_baseline(watched: WatchedSet, *, inline: bool) -> None:
     """Ask the rest of a baseline, and wait for the answers. Raises `CannotWatch`."""
     while not has_baseline(watched):
-        _ask(watched, inline=inline, wait=wait)
+        _ask(watched, inline=inline)
 
 
-def look_and_wait(
-    watched: WatchedSet,
-    *,
-    inline: bool,
-    wait: Callable[[JudgeRun], None] = lambda run: None,
-) -> None:
+def look_and_wait(watched: WatchedSet, *, inline: bool) -> None:
     """Ask the rest of the baseline and one look, and wait for the answers.
 
     Raises `CannotWatch` if a look fails.
     """
-    while _ask(watched, inline=inline, wait=wait).is_baseline:
+    while _ask(watched, inline=inline).is_baseline:
         pass
 
 
-def _ask(
-    watched: WatchedSet, *, inline: bool, wait: Callable[[JudgeRun], None] = lambda run: None
-) -> Look:
+def _ask(watched: WatchedSet, *, inline: bool) -> Look:
     look = begin_look(watched.pk, enqueue=not inline)
     if look.state == Look.State.ASKING:
         run = JudgeRun.objects.select_related("judge", "study").get(pk=watched.run_id)
         try:
-            wait_for(Round(run, look.round), inline=inline, wait=wait)
+            wait_for(Round(run, look.round), inline=inline)
         except JudgingError as error:
             raise CannotWatch(str(error)) from error
         finish_look(look.pk)

@@ -1,7 +1,7 @@
 """Ask a passport's anchors again, to see whether its judge is still as good as certified."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,7 +181,6 @@ def recheck(
     answers_of: str = "",
     tolerated: float = TOLERATED,
     inline: bool = True,
-    wait: Callable[[JudgeRun], None] = lambda run: None,
 ) -> Rechecked:
     """Ask the anchors again and compare the answers of all rounds with the earlier ones.
 
@@ -197,7 +196,7 @@ def recheck(
         keys = [key for key, _ in anchors.items.values()]
         rounds = [[readings_of(_stored(anchors, answers_of), keys)]]
     else:
-        rounds, reasons = _ask(anchors, inline=inline, wait=wait)
+        rounds, reasons = _ask(anchors, inline=inline)
     looks = [list(_losses(anchors, members)) for members in rounds]
     loss, unanswered = _loss(looks), len(passport["anchors"]) - len(looks[-1])
     if study.slug != passport["study"]["slug"]:
@@ -207,9 +206,7 @@ def recheck(
     return Rechecked(passport, study.slug, tolerated, trust, loss, reasons, needed, unanswered)
 
 
-def _ask(
-    anchors: PassportAnchors, *, inline: bool, wait: Callable[[JudgeRun], None]
-) -> tuple[list[list[Readings]], list[str]]:
+def _ask(anchors: PassportAnchors, *, inline: bool) -> tuple[list[list[Readings]], list[str]]:
     """The answers of all rounds since the passport was made, and what differs from then."""
     passport = anchors.passport
     reasons: list[str] = []
@@ -219,7 +216,7 @@ def _ask(
             anchors.runs, passport["judges"], anchors.questions, strict=True
         ):
             asked = ask_again(run, questions, enqueue=not inline)
-            wait_for(asked, inline=inline, wait=wait)
+            wait_for(asked, inline=inline)
             reasons += changes(asked.run, described, passport["protocol"])
             reasons += new_versions(described, reported_versions([], asked.judgments))
             of_runs.append(list(_rounds(asked.run, passport["made_on"])))

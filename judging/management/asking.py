@@ -7,8 +7,11 @@ from typing import Any
 
 from celery import Task
 from django.core.management.base import CommandError
+from django.db.models import QuerySet
 
+from judging.models import JudgeRun
 from judging.runs.costs import CampaignEstimate, RunEstimate
+from judging.runs.lifecycle import wait_for_workers, work_off
 from judging.worker import runtime
 from studies.jobs.models import Job
 from studies.jobs.queueing import queue
@@ -48,6 +51,18 @@ def add_asking(
     """The budget, and who asks: with `--dry-run` nobody."""
     parser.add_argument("--budget", type=dollars, metavar="USD", help=budget)
     add_how(parser, dry_run=dry_run)
+
+
+def answer_or_wait(runs: QuerySet[JudgeRun], options: Mapping[str, Any]) -> None:
+    """Answer runs in this process with `--inline`; with `--wait`, wait until workers have."""
+    if options["inline"]:
+        try:
+            for run in runs:
+                work_off(run_id=run.pk)
+        finally:
+            runtime.shut_down()
+    elif options["wait"]:
+        wait_for_workers(runs)
 
 
 def is_done(job: Job, options: Mapping[str, Any], task: Task, *, to_continue: str = "") -> bool:

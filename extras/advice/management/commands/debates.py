@@ -21,11 +21,9 @@ from extras.advice.discussions import estimate_discussion, start_discussion
 from extras.advice.models import ArgumentJob, Arm
 from extras.advice.tasks import write_arguments
 from judging.errors import JudgingError
-from judging.management.asking import add_asking, estimated, is_done
+from judging.management.asking import add_asking, answer_or_wait, estimated, is_done
 from judging.management.errors import command_error
 from judging.models import JudgeRun, Jury
-from judging.runs.lifecycle import wait_for_workers, work_off
-from judging.worker import runtime
 from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
 from studies.management.terminal import explain, find_study, using
@@ -141,14 +139,7 @@ class Command(BaseCommand):
             runs = start_discussion(
                 study_id=study.pk, jury=jury, budget=options["budget"], enqueue=not inline
             )
-        if inline:
-            try:
-                for run in runs:
-                    work_off(run_id=run.pk)
-            finally:
-                runtime.shut_down()
-        elif options["wait"]:
-            wait_for_workers(JudgeRun.objects.filter(pk__in=[run.pk for run in runs]))
+        answer_or_wait(JudgeRun.objects.filter(pk__in=[run.pk for run in runs]), options)
         for run in runs:
             run.refresh_from_db()
             self.stdout.write(

@@ -5,13 +5,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from extras.validation.asking import USUAL_ITEMS, plan_for
 from judging.errors import JudgingError
-from judging.management.asking import add_asking, estimated
+from judging.management.asking import add_asking, answer_or_wait, estimated
 from judging.management.errors import command_error
 from judging.runs.campaigns import start_campaign
 from judging.runs.costs import estimate_plan
-from judging.runs.lifecycle import wait_for_workers, work_off
 from judging.selectors import campaign_progress
-from judging.worker import runtime
 from judging.worker.job_requests import judges_named
 from studies.errors import StudyError
 from studies.management.terminal import find_study, using
@@ -48,13 +46,6 @@ class Command(BaseCommand):
                 )
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
-        if options["inline"]:
-            try:
-                for run in campaign.runs.all():
-                    work_off(run_id=run.pk)
-            finally:
-                runtime.shut_down()
-        elif options["wait"]:
-            wait_for_workers(campaign.runs.all())
+        answer_or_wait(campaign.runs.all(), options)
         done = campaign_progress(campaign)
         self.stdout.write(f"{plan.name}: {done.ended:,} of {done.total:,} judgments are finished.")

@@ -102,7 +102,7 @@ class Command(BaseCommand):
 
     def _freeze(self, study: Study, options: dict[str, Any]) -> int:
         from extras.watching.freezing import WatchWish, cost_of, freeze, run_named
-        from extras.watching.looks import ask_baseline, begin_look, wait_for_workers
+        from extras.watching.looks import ask_baseline, begin_look
 
         wish = WatchWish(
             run=run_named(study, options["freeze"], options["run"]),
@@ -119,14 +119,13 @@ class Command(BaseCommand):
         with transaction.atomic():
             watched = freeze(wish)
             begin_look(watched.pk, enqueue=not options["inline"])
-        ask_baseline(watched, inline=options["inline"], wait=wait_for_workers)
+        ask_baseline(watched, inline=options["inline"])
         self.stdout.write(
             f"Froze {watched.items:,} items as {watched.public_id}. The baseline is complete."
         )
         return 0
 
     def _recheck(self, study: Study, passport: Any, options: dict[str, Any]) -> int:
-        from extras.watching.looks import wait_for_workers
         from extras.watching.rechecking import cost_of_recheck, recheck
 
         if options["dry_run"]:
@@ -138,25 +137,19 @@ class Command(BaseCommand):
             answers_of=options["answers_of"],
             tolerated=options["tolerance"],
             inline=options["inline"],
-            wait=wait_for_workers,
         )
         self._write(result.record(), result.sentences, options)
         return {"NOT TRUSTED": 1, "INCONCLUSIVE": 3}.get(result.trust.value, 0)
 
     def _look(self, study: Study, options: dict[str, Any]) -> int:
-        from extras.watching.looks import (
-            cost_of_look,
-            look_and_wait,
-            sets_of,
-            wait_for_workers,
-        )
+        from extras.watching.looks import cost_of_look, look_and_wait, sets_of
 
         code = 0
         for watched in sets_of(study, options["watched"]):
             if options["dry_run"]:
                 self.stdout.write(f"{watched.public_id}: {cost_of_look(watched)}")
                 continue
-            look_and_wait(watched, inline=options["inline"], wait=wait_for_workers)
+            look_and_wait(watched, inline=options["inline"])
             watched.refresh_from_db()
             result = watched.result or {}
             record = {"watched": watched.public_id, "judge": watched.run.judge.name} | result
