@@ -1,7 +1,7 @@
 """The pages of a plan: the form that freezes one, the frozen plan, and the deviations from it."""
 
-from dataclasses import asdict
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, cast
 
 from django import forms

@@ -286,7 +286,7 @@ def test_both_shares_of_a_side_are_over_the_same_answers():
 
 def light_of(entry, *tests):
     """The sentence on the sides that a run chose."""
-    judge = {"judge": "k", "run": "1", "setting": "standard", "features": "all"}
+    judge: dict[str, Any] = {"judge": "k", "run": "1", "setting": "standard", "features": "all"}
     judge |= {"position": entry, "ties": {"share_reason": "not_offered"}, "record": {"samples": 1}}
     report: dict[str, Any] = {"human": {}, "judges": [judge]}
     kinds = [{"kind": SIDES, "level": 0.01}]
