@@ -287,6 +287,8 @@ class Dataset:
     attention: tuple[tuple[int, int], ...] = ()
     flagged: tuple[bool, ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
+    # Whether a view leaves out items or people: the money is that of the whole study.
+    is_part: bool = False
     # Those whose answers came from a file, by pseudonym.
     imported: frozenset[str] = frozenset()
     recruiting: Recruiting | None = None

@@ -371,6 +371,7 @@ def narrowed(data: Dataset, view: View) -> Dataset:
     changes = view.changes({run.run: f"{run.judge} ({run.setting})" for run in data.runs})
     return replace(
         data,
+        is_part=not items.all() or not people.all(),
         items=tuple(item for item, kept in zip(data.items, items, strict=True) if kept),
         raters=_chosen(data.raters, people),
         rater_groups=_chosen(data.rater_groups, people),

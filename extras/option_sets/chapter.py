@@ -108,7 +108,7 @@ def first_places(position: npt.ArrayLike, length: npt.ArrayLike) -> FirstPlaces:
 
 
 _LIMIT = (
-    "{items} are pairs of {sets} of 3 to 5 responses{shared}. Pairs of a set are "
+    "{items} are pairs of {sets} of responses{shared}. Pairs of a set are "
     "not independent, so intervals that treat items as independent are too narrow. Use those for "
     "items, people, personas and questions in general."
 )

@@ -454,3 +454,39 @@ def test_a_judge_that_is_not_done_is_let_finish_before_anything_is_added():
 )
 def test_a_threshold_is_said_to_be_inside_a_band_only_where_it_is(threshold, words):
     assert str(certainty_limit(Quantity("level", None, threshold))).endswith(words)
+
+
+def test_no_difference_is_no_size_to_ask_about():
+    people = {"people": lambda place, seat: Random(place).random() < 0.8}
+    study = planted(judge=lambda place: Random(place + 7).random() < 0.8, **people)
+    judged = {one.item_id: one for one in Judgment.objects.filter(run__study=study)}
+    report = report_of(study)
+    # As many only the judge is right on as only people are.
+    gap = round(report["comparison"][0]["difference_general"]["value"] * 100)
+    wrong = [one for one in judged.values() if one.choice != one.item.first_person]
+    for one in wrong[: max(0, -gap)]:
+        Judgment.objects.filter(pk=one.pk).update(choice=one.item.first_person)
+    right = [one for one in judged.values() if one.choice == one.item.first_person]
+    for one in right[: max(0, gap)]:
+        Judgment.objects.filter(pk=one.pk).update(choice=MIRROR[one.choice])
+    report = report_of(study)
+    report["cautions"] = {}
+    verdict = verdict_of(report)
+
+    assert report["comparison"][0]["difference_general"]["value"] == 0
+    assert "does not show that both are right equally often" in verdict.answer.sentence
+    assert "difference of 0.0 points" not in verdict.settling
+
+
+def test_people_were_asked_in_a_language_only_if_they_were_asked():
+    study = planted(language="", judge=lambda place: place % 4 > 0)
+    assert "people were asked in: not stated" in render_html(
+        report_of(study), date=datetime.date(2026, 11, 30)
+    )
+    Annotator.objects.filter(study=study).update(is_imported=True)
+    make_rater(study=study, state=Annotator.State.DECLINED)
+
+    page = render_html(report_of(study), date=datetime.date(2026, 11, 30))
+
+    assert "people were asked in" not in page
+    assert "language of the items: ." not in page

@@ -353,6 +353,10 @@ def probe(draw, items):
     shift = one_test(draw, "p_holm")
     return {
         "judge": draw(st.sampled_from(NAMES[:2])),
+        "run": "1",
+        "setting": "standard",
+        "features": "all",
+        "compared_with": draw(st.sampled_from([None, "2"])),
         "probe": draw(st.sampled_from(["length", "50 % off"])),
         "target": "drawn",
         "mitigations": draw(st.sampled_from([[], ["warning"]])),

@@ -226,10 +226,11 @@ def _of_items(report: ReportJson) -> Text:
     inputs, study = report["inputs"], report["study"]
     n = inputs["items"]
     every = items(report, "", n, "inputs.items")
+    human = report["human"]
     # Answers of a file do not say what people were asked.
-    is_asked = bool(report["human"]["people"])
+    is_asked = human["answers"] and human.get("imported", 0) < human["annotators"]
     unread = is_asked and study.get("unreviewed_translation")
-    texts = study.get("item_languages")
+    texts = list(filter(None, study.get("item_languages", ())))
     asked = say(
         "{every}{about}; task: {task}"
         + ("; people were asked in: {language}{unread}{texts}." if is_asked else "{texts}."),
@@ -266,7 +267,7 @@ def _of_items(report: ReportJson) -> Text:
     }
     target = say("Target: {answer} per item and {item} per person.", **wanted)
     tie = say("A tie was offered." if study["allow_tie"] else "No tie was offered.")
-    certainty = [say("People stated their certainty from 1 to 100.")]
+    certainty = [say("People were asked for a certainty from 1 to 100.")]
     return sentences(asked, *known, target, tie, *(certainty if study["ask_certainty"] else []))
 
 

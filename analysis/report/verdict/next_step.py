@@ -387,14 +387,18 @@ def _more_in_words(report: ReportJson, difference: ReportJson) -> Text:
         if factor < math.inf:
             total = _planned(rounded(report["inputs"]["items"] * factor))
             size = clause(" (about {total} items)", total=total)
+        gap = Quantity("size", of, difference["value"])
+        matters: Text | Words = Words("A")
+        if str(gap) != "0.0":
+            form = "First ask whether a difference of {gap} points, as on {gap.some}, matters to "
+            matters = clause(f"{form}you: a", gap=gap)
         return say(
-            "More than {most} times as many items and people{size}, to show {shows}. First ask "
-            "whether a difference of {gap} points, as on {gap.some}, matters to you: a margin "
-            "wider than {margin} points needs fewer, but must be fixed before a new study.",
+            "More than {most} times as many items and people{size}, to show {shows}. {matters} "
+            "margin wider than {margin} points needs fewer, but must be fixed before a new study.",
             most=_planned(MOST),
             size=size,
             shows=shows,
-            gap=Quantity("size", of, difference["value"]),
+            matters=matters,
             margin=margin,
         )
     new = [kind for kind in scope_of(report, difference)[0] if kind != "people"]

@@ -18,6 +18,7 @@ from analysis.errors import BadParameters
 from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.requests import read_view, written_view
 from analysis.models import Report
+from analysis.report.build import build_report
 from analysis.report.report_json import without_people
 from annotation import services
 from annotation.errors import AnnotationError
@@ -303,3 +304,13 @@ def test_the_page_builds_a_view_and_its_address_fills_the_form(study):
     assert client.post(address, {}).status_code == 422
     assert client.get(address, {"as_of": "<x>"}).status_code == 422
     assert not Report.own.exists()
+
+
+def test_what_a_part_of_the_answers_costs_is_not_known(study):
+    def money(view: View) -> list[object]:
+        report = build_report(load_dataset(study.slug, view), seed=1, bootstrap=20)
+        pay, judges = report["human"]["pay"], report["judges"]
+        return [pay["per_correct"], *(judge["cost"]["usd_per_correct"] for judge in judges)]
+
+    assert all(money(View()))
+    assert not any(money(View(topics=("food",))))

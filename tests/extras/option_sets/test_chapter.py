@@ -135,7 +135,7 @@ def test_a_judge_that_ranks_whole_sets_has_no_share_of_cycles(report):
 
 def test_the_page_shows_it_and_states_that_pairs_hang_together(report):
     page = render_html(report, date=date(2026, 1, 2))
-    assert "180 items are pairs of 60 sets of three to five responses." in page
+    assert "180 items are pairs of 60 sets of responses." in page
     assert "Judges that rank whole sets" in page
     [limit] = [s for s in all_sentences(report, "limit") if s.code == "option_sets"]
     assert "answers all its pairs with one reply" in str(limit.text)

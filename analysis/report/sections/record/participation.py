@@ -93,8 +93,8 @@ def _pay(data: Dataset, correct: int) -> Json:
     if len(currencies) > 1:
         total, reason = None, "several_currencies"
     put(out, "rewards", total, reason)
-    if total is not None and data.imported.intersection(data.raters):
-        # Of answers from a file it is not known what they cost.
+    if total is not None and (data.is_part or data.imported.intersection(data.raters)):
+        # Of a part of the answers, and of those from a file, it is not known what they cost.
         total, reason = None, "not_reported"
     put(out, "per_correct", total / correct if total is not None and correct else None, reason)
     return out

@@ -44,16 +44,17 @@ from studies.money import format_cost
 STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
 
 
-def cost(run: RunData, correct: int) -> Json:
-    """A run's usage and cost; unknown prices stay unknown."""
+def cost(run: RunData, correct: int, *, is_part: bool) -> Json:
+    """A run's usage and cost; unknown prices stay unknown, and what a part of its answers costs."""
     used = run.cost
     out: Json = {"requests": used.requests, "failed_requests": used.failed_requests}
     known = "not_reported"
     put(out, "tokens_in", used.tokens_in, known)
     put(out, "tokens_out", used.tokens_out, known)
     put(out, "usd", used.usd, known)
-    per_label = used.usd / correct if used.usd is not None and correct else None
-    put(out, "usd_per_correct", per_label, known if used.usd is None else "empty_group")
+    usd = None if is_part else used.usd
+    per_label = usd / correct if usd is not None and correct else None
+    put(out, "usd_per_correct", per_label, known if usd is None else "empty_group")
     return out | ({"price_remark": run.price_remark} if run.price_remark else {})
 
 
@@ -156,8 +157,7 @@ def price(report: ReportJson) -> Table:
     """The cost of a right answer from annotators and judges."""
     pay, people = report["human"]["pay"], report["human"]
     rows: list[list[Any]] = []
-    # Of answers from a file it is not known what they cost.
-    if pay["rewards"] is not None and not people.get("imported"):
+    if pay["rewards"] is not None and pay.get("per_correct_reason") != "not_reported":
         for who, side in (
             ("People, single answers", "individual"),
             ("People, majority", "majority"),
@@ -175,7 +175,7 @@ def price(report: ReportJson) -> Table:
         TableColumn("Right labels", "count"),
         TableColumn("Per right label", "money", currency_in=1),
     )
-    known = [row for row in rows if row[2] is not None]
+    known = [row for row in rows if row[2] is not None and (row[4] is not None or not row[3])]
     return Table(
         "price",
         "Cost of a right label",
@@ -221,7 +221,7 @@ class Runs(Section):
                     },
                     # How many were needed until one could be read.
                     "replies": tally(run.judgments.replies),
-                    "cost": cost(run, entry["correct"]),
+                    "cost": cost(run, entry["correct"], is_part=study.data.is_part),
                     "record": _record(run),
                 }
                 for run, verdicts, entry in runs
