@@ -8,7 +8,7 @@ import numpy as np
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, repeated_readings
 from analysis.report.quantities import Quantity, bare, say
-from analysis.report.report_json import Json, estimate, pick, put, put_interval
+from analysis.report.report_json import Json, estimate, pick, put, put_estimate, put_interval
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sentences import THRESHOLD
 from analysis.report.study import ReportedStudy, identity, put_holm
@@ -57,8 +57,7 @@ def _pair(full: Verdicts, less: Verdicts) -> Json:
     put_interval(out, "ci", difference.interval, difference.reason)
     test = mcnemar(pairs)
     put(out, "p", test.p, test.reason)
-    put(out, "same_choice", same.value, same.reason)
-    put_interval(out, "same_choice_ci", same.interval, same.reason)
+    put_estimate(out, "same_choice", same)
     out["same_choice_n"] = same.n
     put(out, "certainty_drop", float(drop.mean()) if drop.size else None)
     out["certainty_n"] = int(drop.size)
