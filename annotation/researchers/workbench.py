@@ -268,10 +268,12 @@ def _checks_task(study: Study) -> SetupTask:
     )
     practice, attention = splits[Item.Split.PRACTICE], splits[Item.Split.ATTENTION_CHECK]
     questions = study.comprehension_questions.count()
-    words = (
-        f"{practice:,} practice items, {questions:,} comprehension questions, {attention:,} "
-        "attention checks"
-    )
+    numbers = {
+        "practice item": practice,
+        "comprehension question": questions,
+        "attention check": attention,
+    }
+    words = ", ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in numbers.items())
     title = "Checks: practice, comprehension, attention"
     if not practice + attention + questions:
         return SetupTask("checks", title, TaskState.NOT_STARTED, words, address)
@@ -290,7 +292,8 @@ def _places_task(study: Study) -> SetupTask:
     needed = people_for(study, items=figures.sampled, seats=figures.seats)
     targets = list(study.quota_groups.values_list("target", flat=True))
     each = min(study.items_per_annotator, figures.sampled)
-    words = f"{needed:,} annotators with {each} items each"
+    people = "1 annotator" if needed == 1 else f"{needed:,} annotators"
+    words = f"{people} with {each} item{'' if each == 1 else 's'} each"
     if targets and sum(targets) != needed:
         words = f"{words}, but the quota groups have {sum(targets):,} places"
         return SetupTask("annotators", title, TaskState.ATTENTION, words, address)

@@ -354,7 +354,8 @@ def store_written(arena: Arena) -> int:
             try:
                 pair.item = _item(study, pair.question, pair, both)
             except Refused as error:
-                drop_pairs(arena, same, str(error))
+                faults = (fault.message for fault in error.faults)
+                drop_pairs(arena, same, " ".join(f"{text[0].upper()}{text[1:]}" for text in faults))
                 continue
             pair.state = State.STORED
             pair.save(update_fields=["item", "state"])

@@ -206,8 +206,8 @@ worst | count | Worst place that the run may have.
             "methods",
             fill(
                 "{pairs} pairs of responses were written while people took part, for ${spent}; "
-                "{dropped} were dropped because a response was not usable. Pairs of systems were "
-                "drawn where their order was least certain.",
+                "{dropped} were dropped because they had no two usable and different responses. "
+                "Pairs of systems were drawn where their order was least certain.",
                 pairs=shown(count(arena["pairs"]), "arena.pairs"),
                 spent=shown(f"{arena['spent']:.2f}", "arena.spent"),
                 dropped=shown(count(arena["dropped"]), "arena.dropped"),

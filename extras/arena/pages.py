@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from analysis.report.words import decimal, decimal_range, percent, percent_range, reason
 from extras.arena.asking import ASKED, PERSON
-from extras.arena.models import LONGEST, Arena
+from extras.arena.models import LONGEST, Arena, ArenaPair
 from extras.arena.questions import add_questions, read_questions, rows_of_study
 from extras.arena.seats import arena_of
 from extras.arena.setup import (
@@ -38,6 +39,7 @@ from studies.pages.workbench import SectionPage
 from studies.selectors import get_study, studies_for
 
 _REFRESH_SECONDS = 30
+_MOST_REASONS = 5
 
 
 class ArenaForm(forms.Form):
@@ -117,6 +119,10 @@ def arena_page(request: HttpRequest, slug: str) -> HttpResponse:
             "rows": [_shown(entry) for entry in ranking["ranking"]],
             "problem": "" if arena.is_live else why_not_open(arena),
             "questions": arena.questions.count(),
+            "dropped": arena.pairs.filter(state=ArenaPair.State.DROPPED)
+            .values_list("problem")
+            .annotate(number=Count("pk"))
+            .order_by("-number", "problem")[:_MOST_REASONS],
             "link": request.build_absolute_uri(reverse("annotation:entry", args=[slug])),
         }
     context["may_edit"] = role_of(request.user, study) != Membership.Role.VIEWER

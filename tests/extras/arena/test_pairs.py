@@ -15,7 +15,7 @@ from studies.models import Item, Study
 from studies.services.items import study_content_hash
 from studies.statements import clock
 from tests.extras.arena.building import make_arena, opened, refill, writes
-from tests.factories import finish, make_study
+from tests.factories import finish, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
 
@@ -150,6 +150,18 @@ def test_a_slow_system_holds_nobody_up(llm, engine):
 
     names = [{pair.first.name, pair.second.name} for pair in arena.pairs.filter(state="stored")]
     assert len(names) >= 4
+
+
+def test_the_page_says_why_pairs_were_dropped(llm, engine):
+    arena = opened(llm, stock=2)
+    llm.answer = lambda body, number: completion("Soup with bread.")
+    agree(arena.study)
+    refill(arena)
+
+    assert {pair.state for pair in arena.pairs.all()} == {"dropped"}
+    page = sign_in(arena.study).get(f"/studies/{arena.study.slug}/arena/").content.decode()
+    assert "Both responses have the same text." in page
+    assert "Nothing was imported" not in page
 
 
 @pytest.mark.nightly
