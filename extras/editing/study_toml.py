@@ -21,7 +21,7 @@ from studies.models.added_settings import added_fields, read_added
 from studies.services.items import store_draw
 from studies.services.presets import preset_of
 from studies.services.settings import save_settings
-from studies.services.studies import create_study, record
+from studies.services.studies import create_study, record, refuse_fractions
 from studies.study_folder import (
     Content,
     Folder,
@@ -136,6 +136,7 @@ def change_to(study: Study, content: Mapping[str, Any], folder: Folder) -> Study
             )
         setattr(study, name, value)
     try:
+        refuse_fractions(wanted)
         study.full_clean()
     except ValidationError as error:
         raise _invalid(error) from error

@@ -4,12 +4,13 @@ Changes of seats or content hold the lock on the Study row. Each app adds its ow
 blocking check prevents opening; advice can be overridden with a reason, which is logged.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, transaction
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, models, transaction
 from django.db.models import F
 
 from studies.errors import OpeningRefused, StaleVersion, StudyError
@@ -72,6 +73,7 @@ def create_study(*, slug: str, owner: User | None = None, preset: str = "", **fi
     if Study.objects.filter(slug=slug).exists():
         raise taken
     added = {name: fields.pop(name) for name in added_fields() if name in fields}
+    refuse_fractions(fields)
     study = Study(slug=slug, **{"title": slug, **fields})
     vars(study).update(added)
     # A study that another request creates at this moment is the database's to refuse, below.
@@ -91,6 +93,24 @@ def create_study(*, slug: str, owner: User | None = None, preset: str = "", **fi
         for follow in FOLLOWERS_OF_PRESETS.of(study):
             follow(study, PRESETS[preset])
     return study
+
+
+def refuse_fractions(fields: Mapping[str, Any]) -> None:
+    """Raise `ValidationError` for a number with decimals where a whole one is stored.
+
+    Django cuts the decimals off, so that a reward of 4.5 would be 4 cents.
+    """
+    whole = {f.name for f in Study._meta.concrete_fields if isinstance(f, models.IntegerField)}
+    for name in sorted(whole & fields.keys()):
+        value = fields[name]
+        is_whole = not isinstance(value, bool | float) or (
+            isinstance(value, float) and value.is_integer()
+        )
+        if not is_whole:
+            problem = f"“{value}” is not a whole number."
+            if name == "reward":
+                problem += " Write cents, or whatever the smallest unit of the currency is: 450."
+            raise ValidationError({name: problem})
 
 
 # The allowed next states of each state. A closed study can be opened again; an opened study never

@@ -62,6 +62,9 @@ def test_create_study_reads_settings_from_a_file_and_options_win(tmp_path):
         ("minutes = 0", "minutes: Ensure this value is greater than or equal to 1."),
         ("currency = 'dollars'", "currency:"),
         ("minutes = 'many'", "minutes:"),
+        ("minutes = 1e400", "minutes: “inf” is not a whole number."),
+        ("reward = 4.5", "reward: “4.5” is not a whole number. Write cents"),
+        ("reward = true", "reward: “True” is not a whole number."),
         ("source = 'web'", "source: The source must be an object"),
         (
             "[source]\nredistribution = 'no'",
