@@ -23,8 +23,6 @@ def test_a_judge_is_improved_and_its_words_are_read(run, signed_in):
     is_well_in_both_themes(page)
     for kind in ("Examples", "Rules", "Persona fields"):
         page.get_by_label(kind).uncheck()
-    page.get_by_role("button", name="Show cost").click()
-    page.get_by_text("Guidelines need a judge that writes them").wait_for()
     page.get_by_label("Judge that writes guidelines").select_option("pupil")
     page.get_by_role("button", name="Show cost").click()
     page.get_by_text("too small: to find a gain of 10 points").wait_for()
