@@ -1,6 +1,5 @@
 """The pages of a plan: the form that freezes one, the frozen plan, and the deviations from it."""
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, cast
 
@@ -32,11 +31,14 @@ from studies.pages.workbench import SectionPage
 from studies.selectors import get_study, studies_for
 
 
-def pages_of(study: Study) -> Iterator[SectionPage]:
-    yield SectionPage("report", "Analysis plan", reverse("frozen_plans:plan", args=[study.slug]))
-    if AnalysisPlan.objects.filter(study=study).exists():
-        address = reverse("frozen_plans:deviations", args=[study.slug])
-        yield SectionPage("report", "Deviations", address)
+def pages_of(study: Study) -> list[SectionPage]:
+    plan, deviations = (
+        reverse(f"frozen_plans:{name}", args=[study.slug]) for name in ("plan", "deviations")
+    )
+    return [
+        SectionPage("report", "Analysis plan", plan),
+        SectionPage("report", "Deviations", deviations, once="judges"),
+    ]
 
 
 class PlanForm(forms.Form):

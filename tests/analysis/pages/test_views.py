@@ -212,7 +212,7 @@ def test_more_reports_take_no_more_queries(client, django_assert_max_num_queries
     for threshold in range(60, 90):
         request_report(study_id=study.pk, threshold=threshold)
 
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(13):
         client.get(reverse("analysis:list", args=[study.slug]))
 
 
@@ -220,7 +220,7 @@ def test_the_list_does_not_load_results(client, finished, django_assert_max_num_
     study, _ = finished
     signed_in(client, study, "viewer")
 
-    with django_assert_max_num_queries(14) as captured:
+    with django_assert_max_num_queries(13) as captured:
         client.get(reverse("analysis:list", args=[study.slug]))
 
     assert not [q for q in captured.captured_queries if '"analysis_report"."result"' in q["sql"]]
