@@ -132,7 +132,8 @@ def make_annotator(*, study: Study, **overrides: Any) -> Annotator:
 def walk_in(study: Study, pid: str = "", **demographics: str) -> Annotator:
     """Bring somebody to their first item, by the services that the pages call."""
     pid = pid or f"pid{next(_serial)}"
-    annotator = services.enter(study=study, pid=pid, prolific_study_id="ps1", session_id=f"s-{pid}")
+    now = Study.objects.get(pk=study.pk)
+    annotator = services.enter(study=now, pid=pid, prolific_study_id="ps1", session_id=f"s-{pid}")
     annotator = services.consent(annotator_id=annotator.pk, version="v1")
     if demographics:
         annotator = services.record_demographics(

@@ -241,9 +241,10 @@ def clusters_of(
     place = path and f"{path}.clusters.{kind}"
     if report is None:
         return Population(one, n=n, path=place)
+    among_path = "human.annotators" if kind == "people" else f"inputs.{kind}"
     among = report["human"]["annotators"] if kind == "people" else report["inputs"][kind]
     # An item without a persona or a question is a cluster of its own.
-    return Population(one, "behind the comparison", n, max(n, among), place)
+    return Population(one, "behind the comparison", n, max(n, among), place, among_path)
 
 
 def scope_of(report: ReportJson, result: ReportJson) -> tuple[list[str], list[str]]:

@@ -63,11 +63,9 @@ GROUPS = (
     ("Recruiting", ("pause_when_full", "starts_per_hour")),
     ("The items", ("licence",)),
     ("Analysis", ("certainty_threshold", "equivalence_margin")),
-    ("Consent", ("researchers", "storage", "ethics")),
-    ("AI and programs", ("ai_policy", "machine_signs")),
+    ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy", "machine_signs")),
+    ("Other texts", ("instructions", "debrief")),
 )
-# Asked for when a study is created; then the page of the texts has them.
-_WITH_TEXTS = ("contact", "researchers", "storage", "ethics")
 _ADDED_AT = 3  # sections of extras come before the time and the pay
 _OWN = ("The study", "Consent")
 _NOT_COLUMNS = ("pay", "licence")
@@ -112,6 +110,7 @@ _LABELS = {
     "researchers": "Researchers",
     "storage": "Data storage",
     "ethics": "Ethics approval",
+    "consent": "Consent text",
     "ai_policy": "Policy on AI assistants",
     "machine_signs": "Signs of programs",
 }
@@ -157,10 +156,14 @@ _HINTS = {
     "certainty_threshold": "From 1 to 100. The report compares answers above and below it.",
     "equivalence_margin": "The largest difference in accuracy that still counts as comparable. "
     "0.05 is five percentage points. Set it before you collect data.",
+    "instructions": "Markdown. Leave empty to use the standard instructions of the task.",
     "researchers": "Names and institution, for example Ada Lovelace, University of Exampleton.",
     "storage": "Place and duration, for example: on servers of the university in the EU, for ten "
     "years.",
     "ethics": "Board and reference, for example Ethics Committee 2026/17.",
+    "consent": "Markdown. Leave empty to use the standard text. We always add the time, the pay, "
+    "the contact address and the three facts above.",
+    "debrief": "Markdown. Leave empty to use the standard text.",
     "ai_policy": "Markdown. Shown in the consent text and with every item. Leave empty to show "
     "nothing.",
     "machine_signs": "For each answer, the page counts how often it was left, and how mouse, touch "
@@ -222,7 +225,10 @@ class SettingsForm(forms.ModelForm):
         fields = [name for _, names in GROUPS for name in names if name not in _NOT_COLUMNS]
         labels = _LABELS
         help_texts = _HINTS
-        widgets = {"ai_policy": forms.Textarea(attrs={"rows": 5, "cols": 72})}
+        widgets = {
+            name: forms.Textarea(attrs={"rows": 5, "cols": 72})
+            for name in ("instructions", "consent", "debrief", "ai_policy")
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -231,8 +237,6 @@ class SettingsForm(forms.ModelForm):
             label="Language", help_text=_HINTS["language"], choices=_languages(study)
         )
         self.fields["slug"].required = False
-        for name in () if self.is_new else _WITH_TEXTS:
-            del self.fields[name]
         reward = self.initial.pop("reward", study.reward)
         self.initial.setdefault("pay", major_units(reward, study.currency))
         self.initial.setdefault("licence", study.source.get("licence", ""))
@@ -243,9 +247,8 @@ class SettingsForm(forms.ModelForm):
             self.fields[name] = cast(forms.Field, added_fields()[name].formfield())
             self.initial.setdefault(name, values[name])
         fixed = () if self.is_new else ("slug", *fixed_settings(study))
-        for name in map(_field_of, fixed):
-            if name in self.fields:  # other pages have the texts
-                self.fields[name].disabled = True
+        for name in fixed:
+            self.fields[_field_of(name)].disabled = True
         for name, why in () if self.is_new else locked_settings(study).items():
             self.fields[_field_of(name)].help_text += f" {why}"
         for name in READING_FIELDS if study.frozen_at else ():
@@ -273,8 +276,7 @@ class SettingsForm(forms.ModelForm):
 
     def groups(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
         for title, names in (*GROUPS[:_ADDED_AT], *fields_on(self.instance), *GROUPS[_ADDED_AT:]):
-            if fields := [self[name] for name in names if name in self.fields]:
-                yield title, fields
+            yield title, [self[name] for name in names]
 
     @property
     def own_groups(self) -> list[SettingsGroup]:

@@ -321,7 +321,7 @@ def test_a_new_study_asks_what_only_the_researcher_knows_and_folds_the_preset(cl
     assert not re.findall("<details[^>]* open>", page)
     opened = re.findall(r"<details[^>]* open>\s*<summary>(.*?)</summary>", wrong)
     assert "Time and pay" in opened
-    assert "The items" not in opened
+    assert "Other texts" not in opened
 
 
 def test_items_are_sorted_by_their_answers(client):

@@ -4,7 +4,6 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
-from annotation.content.texts import TEXTS
 from studies.models import Membership, Study
 from studies.models.added_settings import added_fields
 from studies.pages.settings_views import GROUPS, SettingsForm
@@ -124,17 +123,9 @@ def test_every_setting_of_a_group_is_in_the_form():
     shown = [name for _, names in GROUPS for name in names]
 
     assert sorted([*shown, *added_fields(), "version"]) == sorted(form.fields)
-    elsewhere = {"state", "source", "reward", "id", "created_at", "extras", *TEXTS}
+    elsewhere = {"state", "source", "reward", "id", "created_at", "extras"}
     fields = {field.name for field in Study._meta.concrete_fields if field.editable}
     assert fields - elsewhere == set(shown) - {"pay", "licence"}
-
-
-@pytest.mark.django_db
-def test_what_the_consent_says_has_one_page_once_a_study_is_there():
-    form = SettingsForm(instance=make_study())
-
-    assert not {"contact", "researchers", "storage", "ethics", *TEXTS} & {*form.fields}
-    assert "Consent" not in [group.title for group in form.own_groups]
 
 
 @pytest.fixture
@@ -180,15 +171,15 @@ def test_settings_that_answers_depend_on_and_the_short_name_are_fixed(client, st
     Study.objects.update(frozen_at=timezone.now(), state=Study.State.OPEN)
 
     page = client.get(SETTINGS).content.decode()
-    changes = {"ask_certainty": "", "minutes": "25", "slug": "other"}
+    changes = {"consent": "Other", "minutes": "25", "slug": "other"}
     refused = client.post(SETTINGS, filled(client, SETTINGS) | changes)
-    client.post(SETTINGS, filled(client, SETTINGS) | changes | {"ask_certainty": "on"})
+    client.post(SETTINGS, filled(client, SETTINGS) | changes | {"consent": ""})
 
     study.refresh_from_db()
     assert "these settings can no longer change" in page
     assert refused.status_code == 422
-    assert "can no longer change: Ask for certainty. Nothing was saved." in refused.content.decode()
-    assert (study.ask_certainty, study.minutes, study.slug) == (True, 25, "one")
+    assert "can no longer change: Consent text. Nothing was saved." in refused.content.decode()
+    assert (study.consent, study.minutes, study.slug) == ("", 25, "one")
 
 
 @pytest.mark.nightly

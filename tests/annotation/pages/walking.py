@@ -33,7 +33,8 @@ def start(study: Study, pid: str = PID, client: Client | None = None) -> Client:
     Of a study that asks nothing about the person. `arrive` goes through the pages themselves.
     """
     client = client or Client()
-    annotator = services.enter(study=study, pid=pid, prolific_study_id="st1", session_id="se1")
+    now = Study.objects.get(pk=study.pk)
+    annotator = services.enter(study=now, pid=pid, prolific_study_id="st1", session_id="se1")
     text = consent_text(annotator.study)
     annotator = services.consent(annotator_id=annotator.pk, version=text.version, text=text)
     annotator = services.finish_instructions(annotator_id=annotator.pk)
