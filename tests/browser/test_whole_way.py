@@ -122,6 +122,7 @@ def test_the_item_page_weighs_at_most_sixty_kilobytes(open_page, live_server):
     assert sum(sizes.values()) <= 60_000, sizes
 
 
+@pytest.mark.nightly  # A machine that runs other tests beside it takes longer.
 def test_the_first_item_is_usable_in_four_seconds_with_nothing_in_the_cache(open_page, live_server):
     study = make_everyday_study(items=2)
     page = open_page(viewport=PHONE)

@@ -8,15 +8,17 @@ import pytest
 
 from demo.leftovers import end_leftovers, note
 
-COMMAND = [sys.executable, "-c", "import time; time.sleep(60)"]
+COMMAND = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"]
 
 
 @pytest.fixture
 def process():
-    process = subprocess.Popen(COMMAND, start_new_session=True)
+    process = subprocess.Popen(COMMAND, start_new_session=True, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()  # before that, its command line may still be empty
     yield process
     process.kill()
-    process.wait()
+    process.communicate()
 
 
 def test_a_process_that_was_noted_is_ended(tmp_path: Path, process):
