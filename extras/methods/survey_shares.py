@@ -12,20 +12,18 @@ import numpy as np
 
 from analysis.data.arrays import Dataset, DesignData
 from analysis.data.extras import ExtraReader
-from analysis.data.verdicts import Floats, Shares, probability_shares
+from analysis.data.verdicts import Floats, Shares
 from analysis.report.report_json import Json, estimate
 from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import run_name
 from analysis.stats.comparison.general_difference import general_difference
-from extras.methods.distances import answer_shares
+from extras.methods.distances import DISTRIBUTIONS
 from studies.models import Item, Study
 
-_SOURCES = (
-    ("probabilities", "option probabilities", probability_shares),
-    ("answer", "its answer alone", answer_shares),
-)
+# Shares of readings are few answers, whose distance would need their noise.
+_SOURCES = tuple(source for source in DISTRIBUTIONS if source.name != "readings")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +74,9 @@ def survey_entry(study: ReportedStudy) -> Json:
     judges = []
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         rows = [
-            {"source": name} | _compared(study, people, read(study.data, run, judge))
-            for name, _, read in _SOURCES
+            {"source": source.name}
+            | _compared(study, people, source.values(study.data, run, judge))
+            for source in _SOURCES
         ]
         judges.append(identity(run) | {"distances": [row for row in rows if row["items"]]})
     return {
@@ -108,7 +107,7 @@ def _compared(study: ReportedStudy, people: Floats, source: Shares) -> Json:
 
 def survey_table(report: ReportJson) -> Table:
     entry = report["survey_shares"]
-    labels = {name: label for name, label, _ in _SOURCES}
+    labels = {source.name: source.label for source in _SOURCES}
     rows = [
         (
             "Even shares",
