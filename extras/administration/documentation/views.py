@@ -119,13 +119,29 @@ def _parser() -> Any:
     # Imported here, because only these pages and texts of studies need it.
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    for name in ("html_inline", "html_block"):
+        parser.add_render_rule(name, _html)
     # Content that may be wider than a phone can be scrolled by keyboard too.
     parser.add_render_rule("table_open", lambda *_: '<div class="scroll" tabindex="0"><table>')
     parser.add_render_rule("table_close", lambda *_: "</table></div>")
     for name in ("fence", "code_block"):
         parser.add_render_rule(name, _code)
     return parser
+
+
+# What Markdown has no sign for.
+_TAGS = {f"<{end}{tag}>" for tag in ("kbd", "sub", "sup") for end in ("", "/")}
+
+
+def _html(renderer: Any, tokens: "Sequence[Token]", at: int, *_: Any) -> str:
+    """HTML is shown as text, but for a few harmless tags, and for comments, which are left out."""
+    from markdown_it.common.utils import escapeHtml
+
+    content = tokens[at].content
+    if content.startswith("<!--"):
+        return ""
+    return content if content in _TAGS else str(escapeHtml(content))
 
 
 def _code(renderer: Any, tokens: "Sequence[Token]", at: int, *_: Any) -> str:

@@ -34,7 +34,10 @@ def test_every_link_of_a_page_leads_somewhere(client, name):
 def test_html_in_a_page_is_shown_and_not_run(monkeypatch):
     monkeypatch.setattr(
         "extras.administration.documentation.views.text_of",
-        lambda name: "# T\n\n<script>x</script>\n\n[a](javascript:x) [b](nowhere.md)\n\n    <b>\n",
+        lambda name: (
+            "# T\n\n<script>x</script>\n\n<!-- claims -->\n\nx <i>y</i> σ<sub>0</sub>\n\n"
+            "[a](javascript:x) [b](nowhere.md)\n\n    <b>\n"
+        ),
     )
 
     html = render_page.__wrapped__("README").html
@@ -43,6 +46,8 @@ def test_html_in_a_page_is_shown_and_not_run(monkeypatch):
     assert "javascript:" not in html.replace("[a](javascript:x)", "")
     assert "<a>b</a>" in html
     assert "&lt;b&gt;" in html
+    assert "x &lt;i&gt;y&lt;/i&gt; σ<sub>0</sub>" in html
+    assert "claims" not in html
 
 
 @pytest.mark.parametrize(
