@@ -39,7 +39,8 @@ REQUIRED = ("rater_id", "item_id", "choice")
 NOT_COUNTED = ("surplus", "released", "withdrawn")
 TRUE = (True, "True", "true", "1")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
-_FIRST, _LAST = 1900, 2999  # years in which somebody can have answered
+_FIRST = 1900  # the first year in which somebody can have answered
+_CLOCKS_DIFFER = dt.timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -266,12 +267,11 @@ def _time(row: AnswerRow, value: Any) -> dt.datetime | None:
             moment = (written if written.tzinfo else written.replace(tzinfo=dt.UTC)).astimezone(
                 dt.UTC
             )
-    if moment is None or not _FIRST <= moment.year <= _LAST:
+    if moment is None or moment.year < _FIRST or moment > clock.now() + _CLOCKS_DIFFER:
         row.fault(
             "answered_at",
             "time is malformed",
-            f"answered_at “{str(value)[:80]}” is not a date and time of the years {_FIRST} to "
-            f"{_LAST}.",
+            f"answered_at “{str(value)[:80]}” is not a date and time from {_FIRST} to today.",
             "Write it like 2026-05-20T11:03:00Z, or leave it empty.",
             value=value,
         )

@@ -1,5 +1,7 @@
 """Studies, their log, their members, and when their data is deleted."""
 
+import re
+
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
@@ -18,6 +20,10 @@ from studies.statements import clock
 from studies.texts.languages import page_language
 from studies.texts.markdown import read_criteria
 from studies.texts.normalisation import REDISTRIBUTION
+
+# The largest whole number that PostgreSQL stores in four bytes.
+LARGEST_NUMBER = 2**31 - 1
+LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 
 class Task(models.TextChoices):
@@ -317,6 +323,7 @@ class Study(models.Model):
             raise ValidationError(
                 {"source": "The source must be an object whose values are texts."}
             )
+        self._clean_numbers_and_language()
         self.clean_extras()
         self._clean_perspective()
         self._clean_phone_features()
@@ -336,6 +343,23 @@ class Study(models.Model):
             known = ", ".join(REDISTRIBUTION)
             raise ValidationError(
                 {"source": f"redistribution “{word}” is not known. Use one of: {known}."}
+            )
+
+    def _clean_numbers_and_language(self) -> None:
+        """Refuse on SQLite too what PostgreSQL cannot store, and what is no code of a language."""
+        for field in self._meta.concrete_fields:
+            is_big = isinstance(field, models.BigIntegerField)
+            if isinstance(field, models.IntegerField) and not is_big:
+                value = getattr(self, field.attname)
+                if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+                    problem = f"{value} is too large: at most {LARGEST_NUMBER}."
+                    raise ValidationError({field.name: problem})
+        if not LANGUAGE_CODE.fullmatch(str(self.language)):
+            raise ValidationError(
+                {
+                    "language": f"“{self.language}” is no code of a language. Use one like en, "
+                    "pt-br or zh-hans."
+                }
             )
 
     def _clean_phone_features(self) -> None:

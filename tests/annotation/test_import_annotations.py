@@ -186,6 +186,7 @@ def test_a_named_encoding_that_is_wrong_is_refused(study, encoding):
         "0001-01-01",
         "9999-12-31T00:00:00Z",
         "1899-12-31T23:59:59Z",
+        "2999-12-31T23:59:59Z",
         "2026-02-30T00:00:00Z",
     ],
 )

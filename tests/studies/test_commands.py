@@ -64,6 +64,8 @@ def test_create_study_reads_settings_from_a_file_and_options_win(tmp_path):
         ("minutes = 'many'", "minutes:"),
         ("minutes = 1e400", "minutes: “inf” is not a whole number."),
         ("reward = 4.5", "reward: “4.5” is not a whole number. Write cents"),
+        ("reward = 99999999999", "reward: 99999999999 is too large: at most 2147483647."),
+        ('language = "xx-<b>"', "language: “xx-<b>” is no code of a language. Use one like en,"),
         ("reward = true", "reward: “True” is not a whole number."),
         ("source = 'web'", "source: The source must be an object"),
         (
