@@ -39,6 +39,7 @@ from annotation.models import (
     AnnotatorEvent,
     QuotaGroup,
 )
+from annotation.models.annotators import TEST_WALK
 from annotation.quality import NOTHING, quality_of
 from annotation.services.faulty_items import TAKEN_OUT
 from annotation.services.identities import identity_hash
@@ -283,7 +284,8 @@ def people_by_state(study: Study, then: StudyThen | None) -> Mapping[str, int]:
     """The number of participants by state, without imported annotators."""
     if then is not None:
         return dict(sorted(Counter(then.states.values()).items()))
-    states = Annotator.objects.filter(study=study, is_imported=False).values_list("state")
+    people = Annotator.objects.filter(study=study, is_imported=False)
+    states = people.exclude(exclusion_reason=TEST_WALK).values_list("state")
     return dict(states.annotate(n=Count("pk")).order_by("state"))
 
 

@@ -20,9 +20,11 @@ from analysis.errors import BadParameters
 from annotation.models import (
     Annotation,
     AnnotationRevision,
+    Annotator,
     AnnotatorEvent,
     StandingChange,
 )
+from annotation.models.annotators import TEST_WALK
 from annotation.services.faulty_items import PUT_BACK, TAKEN_OUT
 from judging.models import JudgeRun
 from studies.models import Item, Study, StudyLog
@@ -212,7 +214,9 @@ class StudyThen:
     @cached_property
     def states(self) -> Mapping[int, str]:
         """The state of each participant who had arrived, by id."""
-        return {pk: event.after for pk, event in self._last("state").items()}
+        walks = Annotator.objects.filter(study=self.study, exclusion_reason=TEST_WALK)
+        tests = set(walks.values_list("pk", flat=True))
+        return {pk: row.after for pk, row in self._last("state").items() if pk not in tests}
 
     def _last(self, *events: str) -> dict[int, AnnotatorEvent]:
         """The last of these events of each annotator."""

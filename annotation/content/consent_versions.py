@@ -12,6 +12,7 @@ from django.db.models import Count, Max, Min, OuterRef, Q, Subquery
 
 from annotation.content.texts import ConsentText
 from annotation.models import Annotator, ConsentVersion, ProlificStudy, ProlificSubmission
+from annotation.models.annotators import TEST_WALK
 from studies.models import Study
 from studies.money import sums_in_words
 from studies.services.settings import SettingsLock
@@ -135,6 +136,7 @@ def promised(
     done = Q(state=Annotator.State.COMPLETED) if completed is None else Q(pk__in=completed)
     rows = (
         Annotator.objects.filter(done, study__in=studies, is_imported=False)
+        .exclude(exclusion_reason=TEST_WALK)
         .annotate(
             paid=Subquery(paid.values("prolific_study__reward")[:1]),
             paid_in=Subquery(paid.values("prolific_study__currency")[:1]),

@@ -11,6 +11,8 @@ from studies.models import Study
 from studies.statements import clock
 
 # Excludes characters that are easily confused when a code is copied by hand.
+# Why a researcher who walks through a test study is excluded; such walks are counted nowhere.
+TEST_WALK = "A researcher's walk through a test study."
 _LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 

@@ -9,6 +9,7 @@ from statistics import fmean, median, stdev
 from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Annotation, Annotator, DemographicQuestion, QuotaGroup
+from annotation.models.annotators import TEST_WALK
 from annotation.seats import flow
 from studies.models import Item, Study
 from studies.pages.listing import recent_seat_groups
@@ -137,7 +138,9 @@ def funnel(study: Study) -> Funnel:
 
 
 def _count_funnel(study: Study) -> Funnel:
-    people = Annotator.objects.filter(study=study, is_imported=False)
+    people = Annotator.objects.filter(study=study, is_imported=False).exclude(
+        exclusion_reason=TEST_WALK
+    )
     completed = Count("pk", filter=Q(state=Annotator.State.COMPLETED))
     reached = people.aggregate(
         arrived=Count("pk"),

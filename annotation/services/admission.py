@@ -36,6 +36,7 @@ from annotation.models import (
     RelatedStudy,
     random_code,
 )
+from annotation.models.annotators import TEST_WALK
 from annotation.seats import flow
 from annotation.seats.item_statements import insert
 from annotation.services.endings import exclude
@@ -56,7 +57,6 @@ from studies.statements import clock
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BETWEEN = re.compile(r"[\s,;]+")
 # Why a test participant is excluded. Existing annotators have this text; do not change it.
-TEST_WALK = "A researcher's walk through a test study."
 
 
 @dataclass(frozen=True)

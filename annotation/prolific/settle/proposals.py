@@ -25,6 +25,7 @@ from annotation.models import (
     ProlificStudy,
     ProlificSubmission,
 )
+from annotation.models.annotators import TEST_WALK
 from annotation.prolific.api import types
 from annotation.prolific.launch.launch_checks import least_screen_out
 from annotation.prolific.money import (
@@ -39,7 +40,6 @@ from annotation.prolific.money import (
 from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
-from annotation.services.admission import TEST_WALK
 from annotation.services.identities import is_erased
 from studies.extra import Kind
 from studies.models import Item, Study

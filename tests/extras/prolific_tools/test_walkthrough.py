@@ -3,13 +3,18 @@
 import pytest
 from django.test import Client
 
+from analysis.data.raters import people_by_state
+from analysis.data.views import StudyThen
 from annotation import services
+from annotation.content.consent_versions import promised
 from annotation.models import Annotator
 from annotation.prolific.api.transport import NotAllowed
 from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow, is_confirmed, refresh_submission
+from annotation.researchers.selectors import funnel
 from extras.prolific_tools.walkthrough import start_walk
 from studies.models import Item
+from studies.statements import clock
 from tests.annotation.prolific.life import launched, make_recruiting
 from tests.factories import answer_all, sign_in
 
@@ -43,6 +48,9 @@ def test_a_researcher_walks_the_whole_way_and_counts_nowhere(draft, prolific):
     assert is_confirmed(annotator, refresh_submission)  # and sees the code
     assert not Item.objects.filter(seats_taken__gt=0).exists()
     assert settlement(draft.study).unknown == []
+    assert (funnel(draft.study).arrived, promised([draft.study])[draft.study_id]) == (0, {})
+    assert people_by_state(draft.study, None) == {}
+    assert people_by_state(draft.study, StudyThen(draft.study, clock.now())) == {}
     page = sign_in(draft.study).get(f"/studies/{draft.study.slug}/people/prolific/")
     assert f'<a href="{address}">' in page.content.decode()
 
