@@ -67,11 +67,12 @@ def _items(report: ReportJson) -> Iterator[Text]:
         names = joined([clause("{name}", name=Name(one)) for one in pooled])
         have = clause("The studies {names}, pooled, have", names=names)
     yield say(
-        "{have} {items}{source}{personas}; each asks {question} of two responses{tie}.",
+        "{have} {items}{source}{personas}; {each} asks {question} of two responses{tie}.",
         have=have,
         items=Population("item", n=inputs["items"], path="inputs.items"),
         source=clause(" from {name}", name=Name(name)) if name else NOTHING,
         personas=about(inputs, "personas"),
+        each=Words("it" if inputs["items"] == 1 else "each"),
         question=clause("“{words}”", words=Name(study["question"]))
         if study["question"]
         else Words("the question of its task"),
@@ -105,14 +106,14 @@ def _people(report: ReportJson) -> Iterator[Text]:
         # Of pooled studies, somebody may have finished several.
         kind = "participation" if report["study"]["source"].get("pooled_from") else "person"
         finished = Population(kind, n=pay["people"], path=f"{path}.people")
-        form = "{people} finished; the study promised {pay} for about {minutes} minutes."
+        form = "{people} finished; the study promised {pay} for about {minutes}."
         if kind == "participation":
-            form = "{people} {people.was} finished, for {pay} and about {minutes} minutes."
+            form = "{people} {people.was} finished, for {pay} and about {minutes}."
         yield say(
             form,
             people=finished,
             pay=Name(amount if pay["reward"] else "no pay"),
-            minutes=Quantity("level", None, pay["minutes"], f"{path}.minutes"),
+            minutes=Population("minute", n=pay["minutes"], path=f"{path}.minutes"),
         )
     yield from _left_out(human)
     mean = ", its certainty the mean of those who chose it" if stated.value else ""
@@ -163,11 +164,14 @@ def _judges(report: ReportJson) -> Iterator[Text]:
         alike.setdefault((way, *features), []).append((named, places[0]))
     for (_, *features), judges in alike.items():
         place = judges[0][1]
-        judged = report["judges"][place]["items"]
+        run = report["judges"][place]
+        judged, path = answered_items(run), f"judges.{place}.items"
         yield say(
-            "{judges} judged {items}{alike}{runs}{seen} ({way}).",
+            "{judges} judged {items}{alike}{runs}{seen} ({way}{way_alike}).",
             judges=joined([name for name, _ in judges]),
-            items=Population("item", n=judged, path=f"judges.{place}.items"),
+            items=Population("item", n=judged, path=path)
+            if judged == run["items"]
+            else Population("item", n=judged, among=run["items"], among_path=path),
             alike=Words(" each" if len(judges) > 1 else ""),
             runs=NOTHING
             if len(set(features)) == len(features)
@@ -177,6 +181,7 @@ def _judges(report: ReportJson) -> Iterator[Text]:
             if is_about_themselves(report)
             else clause(" from {features}", features=Name("; from ".join(dict.fromkeys(features)))),
             way=_way(report, place),
+            way_alike=Words(" each" if len(judges) * len(features) > 1 else ""),
         )
     for place, (name, run) in enumerate(named_entries(report, "judges")):
         if run["record"]["backend"] == "jury":
@@ -223,6 +228,11 @@ def _model(run: ReportJson) -> str:
     return ", ".join([model, *sampling])
 
 
+def answered_items(run: ReportJson) -> int:
+    """The items of a run with at least one judgment; the others are still to ask."""
+    return int(run["items"] - run["excluded"]["open"])
+
+
 def _way(report: ReportJson, place: int) -> Text:
     """How a run asked: setting, order of the responses, and number of readings."""
     run, path = report["judges"][place], f"judges.{place}"
@@ -231,12 +241,10 @@ def _way(report: ReportJson, place: int) -> Text:
     closed = sum(n for state, n in run["judgments"].items() if state != "open")
     order, unit = record["orders"].replace("_", " "), "item"
     is_imported = record["parameters"].get("imported", False)
-    if is_imported:
-        # Only the file's rows say which response came first.
-        order = "one for each item" if run["position"]["n"] else "not stored"
     # Each order is a separate judgment, whatever an imported file says.
-    if run["position"]["both_orders"]["n"] and closed > samples * run["items"]:
-        if closed == 2 * samples * run["items"]:
+    is_both = order.startswith("both") or run["position"]["both_orders"]["n"]
+    if is_both and closed > samples * answered_items(run):
+        if closed == 2 * samples * answered_items(run):
             order, unit, samples = "both", "item, as many in each order", 2 * samples
         else:
             order, unit = "both for some items, one for the others", "item in each of its orders"

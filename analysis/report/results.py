@@ -277,13 +277,15 @@ def about(inputs: ReportJson, *kinds: str) -> Text | Words:
     return clause(" about {numbers}", numbers=joined(numbers)) if numbers else NOTHING
 
 
-def uneven(result: ReportJson, path: str = "") -> Text | None:
+def uneven(report: ReportJson, result: ReportJson, path: str = "") -> Text | None:
     """One person's share of the answers, if people would otherwise be enough."""
     if not result.get("people_uneven"):
         return None
     of = clusters_of(result, "people", path)
     part = Quantity("part", of, result["people_largest"], path and f"{path}.people_largest")
-    return clause("one of the {x.of} gave {x} of the answers", x=part)
+    is_part = result["n"] < report["inputs"]["items"]
+    behind = Words(" behind the comparison" if is_part else "")
+    return clause("one of the {x.of} gave {x} of the answers{behind}", x=part, behind=behind)
 
 
 def is_lopsided(result: ReportJson, kind: str) -> bool:

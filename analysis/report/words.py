@@ -246,7 +246,8 @@ def threshold_standing(report: ReportJson) -> str:
         return "registered"
     human = report["human"]
     # Nobody knows when a file was first read; people who take part here are counted by state.
-    is_of_file = human.get("answers") and not human.get("people")
+    is_imported = any(run["record"]["parameters"].get("imported") for run in report["judges"])
+    is_of_file = (human.get("answers") or is_imported) and not human.get("people")
     return "from the settings" if is_of_file else "set before the data"
 
 

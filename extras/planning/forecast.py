@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import BadParameters
+from analysis.report.words import number_of
 from extras.planning.assumptions import OF_PILOT, PEOPLE, Assumptions
 from extras.planning.sources import (
     Rates,
@@ -52,7 +53,8 @@ def forecast(
         ) -> None:
             on_progress(
                 min(99, int(100 * (done + share * part))),
-                f"Simulating {one.items:,} items with {one.answers} answers each.",
+                f"Simulating {number_of(one.items, 'item')} with "
+                f"{number_of(one.answers, 'answer')} each.",
             )
 
         simulated.append(_design(study, one, codes, rates, step))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import BadParameters
+from analysis.report.words import number_of
 from extras.planning.assumptions import Assumptions
 from extras.planning.forecast import with_pilot
 from extras.planning.sources import (
@@ -184,7 +185,8 @@ def _now(study: Study, assumed: Assumptions) -> _Now:
         JudgeTruth(assumed.accuracy_judge or assumed.accuracy_people),
         None,
         "No answers of people and a judge can be compared yet: everything is from the plan’s "
-        f"assumptions, {assumed.items:,} items with {assumed.answers} answers each.",
+        f"assumptions, {number_of(assumed.items, 'item')} with "
+        f"{number_of(assumed.answers, 'answer')} each.",
         "assumed: two readings are alike only because of the item",
         "assumed: two judges share only what is hard for people",
     )

@@ -151,7 +151,7 @@ def promise(terms: Mapping[str, Any]) -> str:
 
 def _pay(reward: int, currency: str, minutes: int) -> str:
     paid, hourly = (format_money(amount, currency) for amount in (reward, reward * 60 / minutes))
-    return f"{minutes} minutes and {paid} ({hourly} an hour)"
+    return f"{number_of(minutes, 'minute')} and {paid} ({hourly} an hour)"
 
 
 def protocol(described: DataDescription) -> str:
@@ -210,7 +210,8 @@ def _words_gone(described: DataDescription) -> str:
 def answers_per_item(described: DataDescription) -> str:
     if from_files(described):
         return "The answers by people were not planned here."
-    return f"Planned: {described.study.annotations_per_item} answers by people per item."
+    wanted = number_of(described.study.annotations_per_item, "answer")
+    return f"Planned: {wanted} by people per item."
 
 
 def annotator_demographics(described: DataDescription) -> str:

@@ -11,7 +11,7 @@ from analysis.report.citation import methods_paragraph
 from analysis.report.quantities import Quantity
 from analysis.report.rater_tests import rater_tests
 from analysis.report.render import render_html
-from analysis.report.results import certainty_limit
+from analysis.report.results import certainty_limit, uneven
 from analysis.report.sections.glance.accuracies import forest
 from analysis.report.sections.glance.cautions import caution_texts
 from analysis.report.sections.methods import run_facts
@@ -20,7 +20,7 @@ from analysis.report.sentences import CALIBRATION, claim_p
 from analysis.report.verdict.first_screen import verdict_of
 from annotation import services
 from annotation.models import Annotation, Annotator, Assignment
-from judging.models import Judge, JudgeRun, Judgment, Jury
+from judging.models import Attempt, Judge, JudgeRun, Judgment, Jury
 from studies.models import Item, Study
 from studies.services.studies import record
 from tests.analysis.builders import MIRROR, answer, judge_item, make_rater, make_run
@@ -435,12 +435,22 @@ def test_too_few_people_for_an_interval_are_too_few_for_a_claim():
 
 def test_a_judge_that_is_not_done_is_let_finish_before_anything_is_added():
     study = planted(people=lambda place, seat: Random(3 * place + seat).random() < 0.75)
-    for judgment in Judgment.objects.filter(run__study=study, item__in=study.all_items.all()[60:]):
+    run = JudgeRun.objects.get(study=study)
+    for judgment in Judgment.objects.filter(run=run, item__in=study.all_items.all()[60:]):
         judgment.choice, judgment.certainty, judgment.state = "", None, "pending"
         judgment.save()
+    report = report_of(study)
 
-    assert verdict_of(report_of(study)).settling == (
+    assert verdict_of(report).settling == (
         "Let j judge the other 40 items, then build the report again."
+    )
+    assert "judged 60 items (of 100) from the whole persona" in methods_paragraph(report)
+
+    Judgment.objects.filter(run=run).update(state="done", choice="r1", certainty=70)
+    for item in study.all_items.all():
+        judge_item(run, item, state="pending", shown_first="r2")
+    assert verdict_of(report_of(study)).settling == (
+        "Let j make the other 100 judgments, then build the report again."
     )
 
 
@@ -490,3 +500,84 @@ def test_people_were_asked_in_a_language_only_if_they_were_asked():
 
     assert "people were asked in" not in page
     assert "language of the items: ." not in page
+
+
+@pytest.mark.parametrize("per_item", [1, 2, 3, 5])
+def test_agreement_is_about_the_items_that_two_people_answered(per_item):
+    study = planted(answers_of=lambda place: 1 if place < 20 else per_item)
+
+    report = report_of(study)
+    entry = report["human"]["agreement"]["from_accuracy"]
+
+    assert entry["items"] == (0 if per_item == 1 else 80)
+
+
+@pytest.mark.parametrize(
+    ("orders", "words"),
+    [
+        ({}, "one for each item, one reading of each item, 100 judgments)"),
+        ({"shown_first": ""}, "not stored, one reading of each item, 100 judgments)"),
+    ],
+)
+def test_the_order_of_a_file_is_known_also_where_no_side_was_chosen(orders, words):
+    study = planted(judge=lambda place: True)
+    JudgeRun.objects.filter(study=study).update(parameters={"imported": True})
+    Judgment.objects.filter(run__study=study).update(
+        choice="", certainty=None, state="refused", **orders
+    )
+
+    assert words in methods_paragraph(report_of(study))
+
+
+def take_back(study, items):
+    """Delete what the judge j answered about some items."""
+    judgments = Judgment.objects.filter(run__study=study, run__judge__name="j", item__in=items)
+    Attempt.objects.filter(judgment__in=judgments).delete()
+    judgments.delete()
+
+
+@pytest.mark.parametrize(
+    ("items", "words"), [(29, "Add at least 1 item that both"), (28, "Add at least 2 items that")]
+)
+def test_the_next_step_adds_one_item(items, words):
+    study = planted(people=lambda place, seat: Random(3 * place + seat).random() < 0.75)
+    take_back(study, list(study.all_items.all()[items:]))
+
+    assert verdict_of(report_of(study)).settling.startswith(words)
+
+
+def test_nobody_knows_when_a_file_of_judgments_was_read():
+    study = planted(per_item=0)
+    Annotator.objects.filter(study=study).update(is_imported=True)
+    assert "a threshold set before the data" in methods_paragraph(report_of(study))
+    JudgeRun.objects.filter(study=study).update(parameters={"imported": True})
+
+    assert "a threshold from the settings" in methods_paragraph(report_of(study))
+
+
+def test_differences_of_runs_are_about_the_items_that_the_note_names():
+    study = planted()
+    assert "on items that both decided. References" in note_of(study)
+    run = make_run(study=study, judge="k")
+    items = list(study.all_items.all())
+    for item in items[:65]:
+        judge_item(run, item, "r1", 70)
+    take_back(study, items[:35])
+    assert "both decided and every competing judge was asked." in note_of(study)
+    take_back(study, items[35:36])
+
+    assert "both decided; runs had too few items in common, so" in note_of(study)
+
+
+def note_of(study):
+    return str(all_tables(report_of(study))["at_a_glance"].note)
+
+
+def test_the_largest_share_of_answers_is_of_those_that_are_compared():
+    study = planted(n_people=8, answers_of=lambda place: 1 + place % 5)
+    report = report_of(study)
+    difference = report["comparison"][0]["difference_general"] | {"people_uneven": True}
+    whole, part = {**difference, "n": 100}, {**difference, "n": 99}
+
+    assert str(uneven(report, whole)).endswith(" of the answers")
+    assert str(uneven(report, part)).endswith(" of the answers behind the comparison")

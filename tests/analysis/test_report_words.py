@@ -143,7 +143,7 @@ def test_the_method_in_words_has_the_study_s_own_figures():
     assert (
         f"lefty ({model}) and steady ({model}) judged 12 items each from the whole persona; from "
         "age and politics alone (setting “certainty”, order of the responses: random, one reading "
-        "of each item, 12 judgments)."
+        "of each item, 12 judgments each)."
     ) in words
     assert "lefty (whole persona) gave no readable answer to 1 of 12 items." in words
     assert "The majority of people was correct on 100.0 % of 12 items" in words

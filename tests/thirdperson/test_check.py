@@ -531,6 +531,19 @@ def test_each_of_several_judges_has_a_verdict(tmp_path, checked, capsys, gold):
     assert re.search(r"\n  gpt-4 +NOT TRUSTED +−", capsys.readouterr().out)
 
 
+def test_judges_that_tie_for_the_first_place_are_named(tmp_path, checked):
+    path = labels_table(tmp_path / "labels.csv", people=36, items=60, gold=True)
+    head, *rows = path.read_text().splitlines()
+    judge = head.split(",").index("judge")
+    lines = [f"{row},{row.split(',')[judge]}" for row in rows]
+    path.write_text("\n".join([f"{head},gpt-4", *lines]))
+
+    _, found = checked(path, "--bootstrap", "100")
+
+    assert found["caveats"][0].startswith("Tied for the first place: ")
+    assert found["caveats"][0].endswith("The answer is about gpt-4.")
+
+
 @pytest.mark.nightly
 def test_the_verdict_is_drawn_as_a_card_on_request_alone(tmp_path, checked, refused):
     table = labels_table(tmp_path / "labels.csv", items=60, gold=True)

@@ -366,11 +366,12 @@ def _compare_alone(labels: LabelTable, comparison: "ChangeSince", options: Names
     elif options.markdown:
         sys.stdout.write(_markdown(comparison))
     else:
+        from analysis.report.words import number_of
         from thirdperson.check.terminal import of_output
 
         judges = labels.raters(is_judge=True)
         many = "judge" if len(judges) == 1 else "judges"
-        size = f"{options.name}: {len(labels.items):,} items with right labels, "
+        size = f"{options.name}: {number_of(len(labels.items), 'item')} with right labels, "
         size += f"{many} {listed(judges)}"
         verdict = ["", "No verdict and no report: nobody else labelled these items."]
         lines = [*of_output().head(size, reading), *verdict, *_lines(comparison)]

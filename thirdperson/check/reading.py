@@ -357,7 +357,8 @@ def _only_in(tables: Mapping[Path, FileRows], item: str) -> Iterator[str]:
     }
     for name, own in keys.items():
         if only := own.difference(*(of for other, of in keys.items() if other != name)):
-            yield f"  {len(only):,} items only in {name}, such as “{min(only)[:40]}”"
+            items = "item" if len(only) == 1 else "items"
+            yield f"  {len(only):,} {items} only in {name}, such as “{min(only)[:40]}”"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from analysis.report.verdict.answer import (
 from analysis.report.verdict.chart import VerdictChart
 from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.verdict.next_step import labels_needed, rests_on
-from analysis.report.words import percent, points, points_range
+from analysis.report.words import number_of, percent, points, points_range
 from analysis.stats.core.results import Trust
 from thirdperson.check.terminal import Terminal, aligned
 
@@ -100,8 +100,8 @@ class CheckFinding:
         people = counted_people(
             {"clusters": {"people": self.annotators}, "people_effective": self.people_effective}
         )
-        size = f"{name}: {self.items:,} items, {self.labels:,} labels by {people}, "
-        size += f"{'judge' if len(self.judges) == 1 else 'judges'} {judges}"
+        size = f"{name}: {number_of(self.items, 'item')}, {number_of(self.labels, 'label')} "
+        size += f"by {people}, {'judge' if len(self.judges) == 1 else 'judges'} {judges}"
         lines = terminal.head(size, reading)
 
         def wrapped(text: str, mark: str = "") -> list[str]:
@@ -138,7 +138,10 @@ class CheckFinding:
         """A comment on a pull request: the verdict, its table, and what was read, folded."""
         mark = {Trust.TRUSTED: "✅", Trust.NOT_TRUSTED: "❌", Trust.INCONCLUSIVE: "❔"}[self.trust]
         lines = [f"### {mark} {self.trust.value}: {escaped(self.sentence)}", ""]
-        size = f"{self.items:,} items, {self.labels:,} labels by {self.annotators:,} people"
+        size = (
+            f"{number_of(self.items, 'item')}, {number_of(self.labels, 'label')} by "
+            f"{number_of(self.annotators, 'person')}"
+        )
         judges = f"{'judge' if len(self.judges) == 1 else 'judges'} {', '.join(self.judges)}"
         lines += [f"{escaped(name)}: {size}, {escaped(judges)}.", ""]
         if self.chart:
@@ -192,7 +195,8 @@ def finding_of(report: Mapping[str, Any]) -> CheckFinding:
     return CheckFinding(
         trust=trust_of(verdict.answer.word),
         sentence=sentence,
-        caveats=verdict.caveats,
+        # Ties for the first place, and what changed with the order.
+        caveats=[*verdict.notes, *verdict.caveats],
         settling=settling,
         sensitivity=verdict.sensitivity,
         labels_needed=labels_needed(report),

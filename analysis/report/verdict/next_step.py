@@ -75,12 +75,21 @@ def _settling(report: ReportJson) -> Text:
         other = Words("the other " if report["human"]["answers"] else "")
         return say("Collect {other}{of}, then build the report again.", other=other, of=of)
     index = judge_of_answer(report)
-    if index is not None and (n := report["judges"][index].get("excluded", {}).get("open")):
-        return say(
-            "Let {judge} judge the other {items}, then build the report again.",
-            judge=Name(judge_name(report, index)),
-            items=Population("item", n=n),
-        )
+    if index is not None:
+        judge = report["judges"][index]
+        if n := judge.get("excluded", {}).get("open"):
+            return say(
+                "Let {judge} judge the other {items}, then build the report again.",
+                judge=Name(judge_name(report, index)),
+                items=Population("item", n=n),
+            )
+        # Every item has a judgment, but not in each order or reading.
+        if n := judge.get("judgments", {}).get("open"):
+            return say(
+                "Let {judge} make the other {judgments}, then build the report again.",
+                judge=Name(judge_name(report, index)),
+                judgments=Population("judgment", n=n),
+            )
     match state:
         case "no_answers":
             return say("Collect answers from people and from at least one judge.")
@@ -109,8 +118,8 @@ def _settling(report: ReportJson) -> Text:
         )
     if state == "too_few":
         at_least = say(
-            "Add at least {more} items that both decide, because {fewest} are needed.",
-            more=_planned(MIN_COMPARED - difference["n"]),
+            "Add at least {more} that both decide, because {fewest} are needed.",
+            more=Population("item", n=MIN_COMPARED - difference["n"]),
             fewest=_planned(MIN_COMPARED),
         )
         few = [few_kinds(report, difference)] if difference["too_few"] else []
@@ -261,7 +270,7 @@ def _enough(report: ReportJson, scope: str, others: str) -> Text:
 
 def few_kinds(report: ReportJson, basis: ReportJson) -> Text:
     """The kinds of clusters to increase."""
-    cause = uneven(basis)
+    cause = uneven(report, basis)
     few = [kind for kind in basis.get("too_few", ()) if kind != "people" or not cause]
     lopsided = [kind for kind in few if is_lopsided(basis, kind)]
     few = [kind for kind in few if kind not in lopsided]

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from scipy.special import bdtrc
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr, bdtrc
 
 from ..core.results import Estimate, Reason
 
@@ -152,6 +154,16 @@ def shared_stereotype(
     m = expected_majority_accuracy(follows, n_annotators=n_annotators)
     predicted = Estimate(right * m + (1 - right) * (1 - m))
     return SharedStereotype(follows, right, None, predicted, alone)
+
+
+def guessed_majority(follows: float, right: float, answers: npt.ArrayLike) -> float | None:
+    """Accuracy that the model predicts for majorities of so many answers; ties are left out."""
+    n, items = np.unique(np.asarray(answers, dtype=np.int64), return_counts=True)
+    with_guess, against = bdtrc(n // 2, n, follows), bdtr((n - 1) // 2, n, follows)
+    decided = float(items @ (with_guess + against))
+    if not decided:
+        return None
+    return float(items @ (right * with_guess + (1 - right) * against)) / decided
 
 
 def _check_share(name: str, value: float) -> None:

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +19,7 @@ from analysis.stats import (
     percent_agreement,
     shared_stereotype,
 )
+from analysis.stats.agreement.from_accuracy import guessed_majority
 from tests.analysis.stats.reference import count_rows, random_votes, vector
 
 NOMINAL = [percent_agreement, fleiss_kappa, brennan_prediger, gwet_ac, krippendorff_alpha]
@@ -175,6 +178,19 @@ def test_the_stereotype_model_recovers_what_it_was_made_of(follows, right, k):
     assert model.majority_accuracy.value == pytest.approx(
         right * m + (1 - right) * (1 - m), abs=1e-5
     )
+
+
+@given(st.floats(0.5, 1), st.floats(0, 1), st.lists(st.integers(1, 6), min_size=1, max_size=5))
+def test_the_majority_of_a_shared_guess_has_as_many_people_as_each_item(follows, right, answers):
+    hits = decided = 0.0
+    for n in answers:
+        for votes in itertools.product((True, False), repeat=n):
+            chance = follows ** sum(votes) * (1 - follows) ** (n - sum(votes))
+            if 2 * sum(votes) != n:
+                decided += chance
+                hits += chance * (right if 2 * sum(votes) > n else 1 - right)
+
+    assert guessed_majority(follows, right, answers) == pytest.approx(hits / decided)
 
 
 @pytest.mark.parametrize(("agreement", "accuracy"), [(0.4, 0.5), (0.5, 0.5), (0.6, 0.95)])

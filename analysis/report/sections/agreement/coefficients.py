@@ -56,7 +56,7 @@ from analysis.stats.agreement.coefficients import (
     gwet_ac,
     percent_agreement,
 )
-from analysis.stats.agreement.from_accuracy import shared_stereotype
+from analysis.stats.agreement.from_accuracy import guessed_majority, shared_stereotype
 from analysis.stats.core.aggregation import unanimity
 from analysis.stats.core.resampling import bootstrap_agreement
 from analysis.stats.core.results import FloatArray, IntArray
@@ -123,19 +123,22 @@ def _sheets(votes: Votes, *, seed: int, draws: int) -> Json:
     return out
 
 
-def from_accuracy(
-    observed: float | None, accuracy: float | None, majority: float | None, votes: Votes
-) -> Json:
-    """The agreement expected from independent errors, and from a shared guess."""
-    out: Json = {}
-    if observed is None or accuracy is None or votes.n_options != 2:
-        reason = "not_offered" if votes.n_options != 2 else "empty_group"
-        return undefined(reason, "agreement", "observed", "follows", "right", "majority")
+def from_accuracy(accuracy: float | None, majority: float | None, scored: Votes) -> Json:
+    """The agreement of scored answers, and that expected from independent errors or one guess."""
+    answers = scored.counts().sum(axis=1)
+    out: Json = {"items": int((answers > 1).sum())}
+    observed = percent_agreement(scored.counts()).value
+    if observed is None or accuracy is None or scored.n_options != 2:
+        reason = "not_offered" if scored.n_options != 2 else "empty_group"
+        return out | undefined(reason, "agreement", "observed", "follows", "right", "majority")
     out["observed"] = number(observed)
     model = shared_stereotype(observed, accuracy)
     out["agreement"] = number(model.agreement_from_accuracy)
     out |= pick(model, "follows right")
-    put(out, "majority", model.majority_accuracy.value, model.majority_accuracy.reason)
+    predicted = None
+    if model.follows is not None and model.right is not None:
+        predicted = guessed_majority(model.follows, model.right, answers[answers > 0])
+    put(out, "majority", predicted, model.reason)
     put(out, "majority_observed", majority, "empty_group")
     return out
 
@@ -145,8 +148,8 @@ def agreement_table(report: ReportJson) -> Table:
     sheets, name = entry["bootstrap"], f"Sheets of {entry['bootstrap']['size']}"
     # Name, path of the value, its key, and the key of its interval.
     measures: list[tuple[str, ReportJson, str, str | None]] = [
-        ("Pairs of people who agree", entry, "percent", "percent_ci"),
-        ("Of items with a known answer: pairs who agree", entry["from_accuracy"], "observed", None),
+        ("Items on which two people agree", entry, "percent", "percent_ci"),
+        ("… of items with a known answer", entry["from_accuracy"], "observed", None),
         ("… expected from accuracy alone", entry["from_accuracy"], "agreement", None),
         ("Krippendorff's alpha", entry["krippendorff_alpha"], "value", "ci"),
         ("… resampling pairs, not items", entry["krippendorff_alpha"], "value", "pairs_ci"),
@@ -243,7 +246,7 @@ def sheets(report: ReportJson) -> Figure | None:
     alpha: Text | Words = Words("")
     if entry["krippendorff_alpha"]["value"] is not None:
         alpha = clause(", alpha is {x}", x=_alpha_of_people(report))
-    title = say("Two people agree in {x} of pairs{alpha}", x=people_agree(report), alpha=alpha)
+    title = say("Two people agree on {x} of items{alpha}", x=people_agree(report), alpha=alpha)
     dashed = " Dashed: agreement expected from people of this accuracy with independent errors."
     caption = say(
         "{draws} draws of {items}, one pair of people on each, without replacement (unit {unit})."
@@ -329,7 +332,7 @@ class Coefficients(Section):
         if report["human"]["agreement"]["krippendorff_alpha"]["value"] is not None:
             agree, alpha = people_agree(report), _alpha_of_people(report)
             text = say(
-                "Two people who judged the same item gave the same answer in {agree} of pairs on "
+                "Two people who judged the same item gave the same answer on {agree} of "
                 "{agree.of}; Krippendorff's alpha is {alpha}{interval}.",
                 agree=agree,
                 alpha=alpha,
@@ -355,12 +358,8 @@ class AgreementFromAccuracy(Section):
         # Both over the same items: accuracy is known where the right answer is.
         scored = study.votes.take(study.correct_alone >= 0)
         expected = from_accuracy(
-            percent_agreement(scored.counts()).value,
-            human["individual"]["accuracy"],
-            human["majority"]["accuracy"],
-            study.votes,
+            human["individual"]["accuracy"], human["majority"]["accuracy"], scored
         )
-        expected["items"] = int((study.truth >= 0).sum())
         return {"human": {"agreement": {"from_accuracy": expected}}}
 
 
@@ -376,7 +375,8 @@ def expected_agreement(report: ReportJson) -> Text | None:
     entry, path = report["human"]["agreement"]["from_accuracy"], "human.agreement.from_accuracy"
     if entry["agreement"] is None:
         return None
-    of = items(report, "with a known answer", entry["items"], f"{path}.items")
+    rule = "with a known answer and two or more answers"
+    of = items(report, rule, entry["items"], f"{path}.items")
     units: dict[str, Unit] = {"agreement": "rate", "observed": "rate", "majority": "rate"}
     units |= {"follows": "coefficient", "right": "coefficient", "majority_observed": "rate"}
     x = {
@@ -393,8 +393,8 @@ def expected_agreement(report: ReportJson) -> Text | None:
             **x,
         )
     return say(
-        "On {agreement.full}, people of this accuracy with independent errors would agree in "
-        "{agreement} of pairs; they agree in {observed}.{guess}",
+        "Two people of this accuracy with independent errors would agree on {agreement} of the "
+        "{agreement.full}; they agree on {observed}.{guess}",
         agreement=x["agreement"],
         observed=x["observed"],
         guess=guess,

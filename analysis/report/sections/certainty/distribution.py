@@ -289,8 +289,8 @@ def _histogram(side: SideOfCertainty, top: int) -> FigurePanel:
 
 
 def certainty_curves(report: ReportJson) -> Figure | None:
-    """Distribution functions of certainty: annotators' single answers, and each run's replies."""
-    # Single answers and replies, because a mean of three annotators varies less.
+    """Distribution functions of certainty: annotators' single answers, and each run's items."""
+    # Single answers, because a mean of three annotators varies less.
     sides = [side for side in drawn_sides(report) if side.name != "People, majority"]
     traces = []
     for side in sides:
@@ -308,6 +308,7 @@ def certainty_curves(report: ReportJson) -> Figure | None:
     if len(traces) < 2:
         return None
     tau = report["parameters"]["threshold"]
+    people = "of people's single answers and " if sides[0].name == "People, single" else ""
     drawing = panel(
         "",
         "Share of answers with at most a given certainty: "
@@ -325,8 +326,8 @@ def certainty_curves(report: ReportJson) -> Figure | None:
         "certainty_curves",
         say("How certain people and judges are"),
         say(
-            "Cumulative share of single answers by stated certainty; the dashed line marks the "
-            "threshold of high certainty."
+            f"Cumulative share by stated certainty, {people}of the items that a judge decided; the "
+            "dashed line marks the threshold of high certainty."
         ),
         "certainty",
         [drawing],

@@ -1,6 +1,7 @@
 """Accuracy of annotators and every run, with numbers of clusters."""
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from analysis.report.results import (
     decided_by_judge,
     decided_by_people,
 )
+from analysis.report.rules import MIN_COMPARED
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import at
 from analysis.report.study import (
@@ -275,10 +277,25 @@ def at_a_glance(report: ReportJson) -> Table:
         columns,
         rows,
         CONDITIONAL
-        + " Replies that name no side are left out. The difference is on items that both decided; "
-        "for runs that were asked different items, on the items that all were asked. "
-        "References are trivial judges; the single answers of people are another reference.",
+        + " Replies that name no side are left out. The difference is on items that both decided"
+        + _of_different_items(report)
+        + ". References are trivial judges; the single answers of people are another reference.",
     )
+
+
+def _of_different_items(report: ReportJson) -> str:
+    """What the differences of runs that were asked different items are about."""
+    if any("asked_of_all" in one["difference_general"] for one in report["comparison"]):
+        return " and every competing judge was asked"
+    sizes = [judge["n"] for judge in report["judges"]]
+    # The matrix begins with the people.
+    shared = (
+        report["matrix"][one][other]["n"]
+        for one, other in combinations(range(1, len(sizes) + 1), 2)
+    )
+    if sizes and min(sizes) >= MIN_COMPARED > min(shared, default=MIN_COMPARED):
+        return "; runs had too few items in common, so some may have had easier ones"
+    return ""
 
 
 def clusters(report: ReportJson) -> Table:

@@ -131,7 +131,7 @@ def _estimand(report: ReportJson, index: int, name: str, many: str) -> Iterator[
         ("few", "The comparison rests on only {of.some}, so intervals are wide and rough."),
     ):
         for kind in difference[key]:
-            if kind == "people" and (cause := uneven(difference, path)):
+            if kind == "people" and (cause := uneven(report, difference, path)):
                 yield say("{cause}: too uneven to generalise to others.", cause=cause)
             elif is_lopsided(difference, kind):
                 few = clusters_of(difference, kind, path)
@@ -220,7 +220,7 @@ def _without_truth(report: ReportJson) -> Iterator[Text]:
         yield say("{none}, so judges cannot be compared with people.", none=no_people(report))
     if report["human"]["agreement"]["percent"] is not None:
         yield say(
-            "Two annotators of the same item agree in {x} of pairs, on {x.of} ({x.interval}).",
+            "Two annotators of the same item agree on {x} of {x.of} ({x.interval}).",
             x=people_agree(report),
         )
     agreeing = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import RunData
+from analysis.data.arrays import Judgments, RunData
 from analysis.data.verdicts import (
     Ints,
     Verdicts,
@@ -77,7 +77,7 @@ def _record(run: RunData) -> Json:
     return own | {
         "backend": run.backend,
         "snapshots": list(run.snapshots),
-        "orders": run.orders,
+        "orders": _orders(run.judgments) if run.parameters.get("imported") else run.orders,
         "samples": run.samples,
         "seed": run.seed,
         "parameters": dict(run.parameters),
@@ -89,6 +89,20 @@ def _record(run: RunData) -> Json:
         "state": run.state,
         "state_reason": run.state_reason,
     }
+
+
+def _orders(rows: Judgments) -> str:
+    """The orders of the responses of imported judgments, of which only the rows know."""
+    closed = rows.status != "open"
+    asked = np.unique(rows.item[closed])
+    first, second = (
+        np.isin(asked, rows.item[closed & (rows.shown_first == order)]) for order in (0, 1)
+    )
+    if not (first | second).all():
+        return "not stored for all items" if (first | second).any() else "not stored"
+    if not (first & second).any():
+        return "one for each item"
+    return "both" if (first & second).all() else "both for some items, one for the others"
 
 
 def _words(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
