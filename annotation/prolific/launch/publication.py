@@ -109,19 +109,13 @@ class Sum:
         return f"{major_units(self.amount, self.currency):f}"
 
 
-def cost_of_publishing(study: Study, *, follow_up: str = "") -> Sum:
-    """Prolific's charge for the drafts; published studies cost nothing more.
-
-    With the name of a `follow_up`, here and below, the study that brings people back is meant.
-    """
-    client = connect(study.pk)
-    return _sum(study, _costs(client, _drafts(client, study, follow_up)))
-
-
 def look_at_publishing(
     study: Study, *, follow_up: str = "", need: PlacesNeeded | None = None
 ) -> tuple[Sum, Spending, Workspace]:
-    """What publishing spends: its parts, the need and the balance, and the workspace that pays."""
+    """What publishing spends: its parts, the need and the balance, and the workspace that pays.
+
+    With the name of a `follow_up`, here and below, the study that brings people back is meant.
+    """
     client = connect(study.pk)
     drafts = _drafts(client, study, follow_up)
     recruitment = Recruitment.objects.select_related("study").get(study=study)

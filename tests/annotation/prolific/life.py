@@ -88,7 +88,7 @@ def launched(study: Study, plan: LaunchPlan | None = None) -> ProlificStudy:
 @unchecked()
 def published(study: Study, plan: LaunchPlan | None = None) -> ProlificStudy:
     row = launched(study, plan)
-    total = publication.cost_of_publishing(study)
+    total = publication.look_at_publishing(study)[0]
     publication.publish(study_id=study.pk, confirmed=total.plain)
     row.refresh_from_db()
     return row

@@ -150,7 +150,7 @@ def test_the_study_of_a_full_group_is_paused_and_the_others_go_on(prolific):
     study = with_quotas(make_recruiting(), each=1)
     launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance=BALANCE, apart=True))
     first, second, *_ = launch.launch(study_id=study.pk)
-    total = publication.cost_of_publishing(study)
+    total = publication.look_at_publishing(study)[0]
     publication.publish(study_id=study.pk, confirmed=total.plain)
     prolific.world.patch_study(first.prolific_id, {"total_available_places": 3})
     finish(prolific, *arrive(prolific, first))

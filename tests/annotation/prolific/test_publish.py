@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 def test_publishing_requires_typing_the_amount(prolific):
     study = make_recruiting()
     row = launched(study)
-    total = publication.cost_of_publishing(study)
+    total = publication.look_at_publishing(study)[0]
 
     for typed in ("", "yes", "1.00", total.plain + "0"):
         with pytest.raises(NotAllowed, match="to confirm"):
@@ -59,7 +59,7 @@ def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
 
     with pytest.raises(LaunchRefused, match="filters on Prolific differ"):
         publication.publish(
-            study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain
+            study_id=study.pk, confirmed=publication.look_at_publishing(study)[0].plain
         )
 
     assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
@@ -70,7 +70,7 @@ def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
 def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault):
     study = make_recruiting()
     row = launched(study)
-    total = publication.cost_of_publishing(study)
+    total = publication.look_at_publishing(study)[0]
     balance = prolific.world.balance
     prolific.fault("POST", "transition/", fault)
 
@@ -90,19 +90,19 @@ def test_publishing_separate_groups_again_counts_only_the_unpublished(prolific):
     study = with_quotas(make_recruiting(), each=1)
     launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance=BALANCE, apart=True))
     rows = launch.launch(study_id=study.pk)
-    total = publication.cost_of_publishing(study)
+    total = publication.look_at_publishing(study)[0]
     prolific.world.balance = total.amount
     for row in rows[:2]:
         prolific.world.transition_study(row.prolific_id, "PUBLISH")
 
-    left = publication.cost_of_publishing(study)
+    left = publication.look_at_publishing(study)[0]
     assert left.amount == prolific.world.balance == total.amount * 4 // 6
     with pytest.raises(NotAllowed, match=re.escape(f"Type {left.plain}")):
         publication.publish(study_id=study.pk, confirmed=total.plain)
     publication.publish(study_id=study.pk, confirmed=left.plain)
 
     assert prolific.world.balance == 0
-    assert publication.cost_of_publishing(study).amount == 0
+    assert publication.look_at_publishing(study)[0].amount == 0
     assert publication.publish(study_id=study.pk, confirmed="") == rows
 
 

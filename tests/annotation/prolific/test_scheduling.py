@@ -27,7 +27,7 @@ def draft(prolific):
 def scheduled(row, *, hours=2):
     publication.publish(
         study_id=row.study_id,
-        confirmed=publication.cost_of_publishing(row.study).plain,
+        confirmed=publication.look_at_publishing(row.study)[0].plain,
         at=timezone.now() + dt.timedelta(hours=hours),
     )
     row.refresh_from_db()
@@ -79,7 +79,7 @@ def test_the_page_schedules_and_shows_when(draft, user):
     client.force_login(user)
     url = reverse("people:prolific-publish", args=[draft.study.slug])
     home = reverse("people:prolific", args=[draft.study.slug])
-    typed = publication.cost_of_publishing(draft.study).plain
+    typed = publication.look_at_publishing(draft.study)[0].plain
 
     client.post(url, {"sum": typed, "at": "tomorrow"})
     assert "Enter date and time" in client.get(home).content.decode()

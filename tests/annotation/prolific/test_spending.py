@@ -224,7 +224,7 @@ def test_a_group_of_its_own_needs_what_its_quota_has_open(prolific):
     study = with_quotas(make_recruiting(), each=1)
     launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance=BALANCE, apart=True))
     first, *_ = launch.launch(study_id=study.pk)
-    total = publication.cost_of_publishing(study)
+    total = publication.look_at_publishing(study)[0]
     publication.publish(study_id=study.pk, confirmed=total.plain)
     assert need_of_places(study, first.label).people == 0
 

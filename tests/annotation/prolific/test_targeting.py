@@ -54,7 +54,7 @@ def test_every_kind_of_filter_is_sent_counted_compared_and_obeyed(prolific):
     ]
     assert sent["submissions_config"]["max_concurrent_submissions"] == 1
     assert sent["naivety_distribution_rate"] == 0.25
-    publication.publish(study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain)
+    publication.publish(study_id=study.pk, confirmed=publication.look_at_publishing(study)[0].plain)
     with pytest.raises(Refusal, match="exclude"):
         prolific.world.arrive(row.prolific_id, OTHER)
     assert prolific.world.arrive(row.prolific_id, PERSON)
@@ -66,7 +66,7 @@ def test_a_draft_whose_alternatives_were_changed_is_not_published(prolific):
 
     with pytest.raises(LaunchRefused, match="filters on Prolific differ"):
         publication.publish(
-            study_id=row.study_id, confirmed=publication.cost_of_publishing(row.study).plain
+            study_id=row.study_id, confirmed=publication.look_at_publishing(row.study)[0].plain
         )
 
 
@@ -99,7 +99,7 @@ def test_a_filter_set_is_sent_alone_with_its_version(prolific):
     prolific.world.filter_sets[kept]["version"] = 2
     with pytest.raises(LaunchRefused, match="filters on Prolific differ"):
         publication.publish(
-            study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain
+            study_id=study.pk, confirmed=publication.look_at_publishing(study)[0].plain
         )
 
 
@@ -194,7 +194,7 @@ def test_quota_groups_by_age_are_parts_of_prolifics_range(prolific, signed_in_ed
         ("18–39", 4),
         ("40+", 2),
     ]
-    publication.publish(study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain)
+    publication.publish(study_id=study.pk, confirmed=publication.look_at_publishing(study)[0].plain)
     came = [prolific.world.arrive(row.prolific_id)["age"] for _ in range(6)]
     assert sorted(came) == ["18"] * 4 + ["40"] * 2
 

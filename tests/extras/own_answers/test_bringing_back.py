@@ -97,7 +97,7 @@ def test_returning_people_are_compared_with_their_submission_to_the_second_study
 def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, prolific):  # noqa: F811
     made = page(action="draft", minutes="5", reward="1.50")
     assert "Draft created" in made
-    total = publication.cost_of_publishing(study, follow_up=BACK.name)
+    total = publication.look_at_publishing(study, follow_up=BACK.name)[0]
     assert f"Publish and spend {total}" in made
     assert "Type" in page(action="publish", sum="1")
     assert "Published." in page(action="publish", sum=total.plain)
@@ -149,7 +149,7 @@ def test_bringing_people_back_goes_by_the_rule_of_every_press_that_spends(
 ):
     page(action="draft", minutes="5", reward="1.50")
     there = back(study).prolific_id
-    total = publication.cost_of_publishing(study, follow_up=BACK.name)
+    total = publication.look_at_publishing(study, follow_up=BACK.name)[0]
     prolific.world.balance = total.amount - 100
     assert "$1.00 are missing" in page(action="publish", sum=total.plain)
     RetestVisit.objects.filter(annotator=people[0][1]).update(finished_at=timezone.now())
@@ -171,7 +171,7 @@ def test_those_who_become_due_later_are_admitted_once(study, people, page, proli
     late.due_at = timezone.now() + dt.timedelta(days=1)
     late.save()
     page(action="draft", minutes="5", reward="1.50")
-    total = publication.cost_of_publishing(study, follow_up=BACK.name)
+    total = publication.look_at_publishing(study, follow_up=BACK.name)[0]
     page(action="publish", sum=total.plain)
     come_back(prolific, study, people[0][0])
     assert "has a place already" in page(action="invite")
@@ -204,7 +204,7 @@ def test_the_first_study_and_its_follow_up_are_paused_and_deleted_apart(
     assert len(names) == len(set(names)) == 2
     assert "Draft deleted" in page(action="discard")
     page(action="draft", minutes="5", reward="2.00")
-    total = publication.cost_of_publishing(study, follow_up=BACK.name)
+    total = publication.look_at_publishing(study, follow_up=BACK.name)[0]
     page(action="publish", sum=total.plain)
     assert "published. Stop it" in page(action="discard")
 
