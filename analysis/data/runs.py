@@ -28,7 +28,7 @@ from analysis.data.juries import Makers, ProbedRun, probed
 from analysis.data.raters import number_columns, number_of, or_nan, places_of
 from analysis.data.views import StudyThen
 from judging.bias.probe_choices import probe_choice
-from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
+from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment, Jury
 from judging.prompts.asking import stored_words, tasks_of_items
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
@@ -36,6 +36,7 @@ from judging.runs.request_conditions import FILMS, Reported, conditions_of
 from judging.worker.budgets import REMOVED
 from studies.models import Item as ItemRow
 from studies.models import Study
+from studies.money import format_cost
 
 
 def _without_own_port(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -117,7 +118,7 @@ def runs_of(
         rows, snapshots, read_leniently, strictly = judgments[run.pk]
         under, shows = conditions[run.pk], framing(run.framing).shows_profile
         keys = (run.feature_keys or ()) if shows else ()
-        cost, asked = costs.get(run.pk, (RunMoney(0, 0, None, None, None), None))
+        cost, asked, at_most = costs.get(run.pk, (RunMoney(0, 0, None, None, None), None, None))
         state, why = (run.state, run.sentence) if then is None else then.state_of(run)
         runs[run.key] = RunData(
             run=run.key,
@@ -135,8 +136,7 @@ def runs_of(
             state=state,
             state_reason=why,
             cost=cost,
-            # What was known when it asked, so that the same replies give the same report.
-            price_remark=run.judge.price_remark_on(asked) if cost.usd is not None and asked else "",
+            price_remark=_price_remark(run.judge, cost, asked, at_most),
             judgments=rows,
             read_leniently=read_leniently,
             strictly=strictly,
@@ -363,10 +363,23 @@ def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgm
     )
 
 
-def _costs(runs: Sequence[int], among: Q) -> dict[int, tuple[RunMoney, date]]:
-    """The costs of each run from the ledger, and its last day; a sum is unknown if any part is.
+def _price_remark(judge: Judge, cost: RunMoney, asked: date | None, at_most: int | None) -> str:
+    """What was known when it asked, so that the same replies give the same report."""
+    if cost.usd is None or asked is None:
+        return ""
+    remarks = [judge.price_remark_on(asked)]
+    if at_most:
+        remarks.append(
+            f"${format_cost(at_most / NANO)} of its cost is an upper estimate, because the server "
+            "did not report tokens."
+        )
+    return " ".join(filter(None, remarks))
 
-    Costs of judgments that were removed later still count.
+
+def _costs(runs: Sequence[int], among: Q) -> dict[int, tuple[RunMoney, date, int | None]]:
+    """The costs of each run from the ledger, its last day, and what of its cost is an estimate.
+
+    A sum is unknown if any part is. Costs of judgments that were removed later still count.
     """
     parameters = dict(JudgeRun.objects.filter(pk__in=runs).values_list("pk", "parameters"))
     removed = {run: values.get(REMOVED, {}).get("nano", 0) for run, values in parameters.items()}
@@ -381,6 +394,7 @@ def _costs(runs: Sequence[int], among: Q) -> dict[int, tuple[RunMoney, date]]:
             tokens_out=Sum("completion_tokens"),
             nano=Sum("cost_nano"),
             unpriced=Count("pk", filter=replied & Q(cost_nano=None)),
+            at_most=Sum("cost_nano", filter=Q(cost_is_estimate=True)),
             last=Max("sent_at"),
         )
         .order_by()
@@ -392,6 +406,7 @@ def _costs(runs: Sequence[int], among: Q) -> dict[int, tuple[RunMoney, date]]:
                 None if unpriced or nano is None else (nano + removed[run]) / NANO,
             ),
             last.date(),
+            at_most,
         )
-        for run, requests, failed, sent, got, nano, unpriced, last in sums
+        for run, requests, failed, sent, got, nano, unpriced, at_most, last in sums
     }

@@ -291,6 +291,8 @@ class Command(BaseCommand):
             return
         cost = run_cost(run)
         money = "price unknown" if cost.dollars is None else f"${cost.dollars:.4f}"
+        if cost.dollars is not None and cost.estimated:
+            money += f" (of it up to ${cost.estimated:.4f} where the server reported no tokens)"
         tokens = cost.prompt_tokens + cost.completion_tokens
         summary = (
             f"Run {run.public_id}: {run.get_state_display()}. {run.sentence} "

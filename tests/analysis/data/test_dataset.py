@@ -198,6 +198,18 @@ def test_an_unknown_price_stays_unknown():
     assert (cost.requests, cost.tokens_in, cost.usd) == (2, 400, None)
 
 
+def test_what_a_server_did_not_report_is_an_upper_estimate():
+    study = make_study()
+    run = make_run(study=study)
+    judge_item(run, make_item(study=study), "r1")
+    assert load_dataset(study.slug).runs[0].price_remark == ""
+    run.judgments.get().attempts.update(cost_is_estimate=True)
+
+    assert load_dataset(study.slug).runs[0].price_remark == (
+        "$0.001 of its cost is an upper estimate, because the server did not report tokens."
+    )
+
+
 def test_a_larger_study_takes_no_more_queries():
     counts = []
     for size in (4, 40):
