@@ -609,6 +609,18 @@ def test_labels_that_judge_and_people_do_not_share_are_refused(read):
         scale_of(labels, options_of(["labels.csv"]))
 
 
+@pytest.mark.parametrize("others", ["b", "bc"])
+def test_people_who_name_the_same_labels_otherwise_are_refused(read, others):
+    columns = "".join(f"human_{name}," for name in f"a{others}")
+    rows = "".join(
+        f"{n},{n % 2},{','.join([('no', 'yes')[n % 2]] * len(others))},{n % 2}\n" for n in range(20)
+    )
+    labels = read(f"id,{columns}judge\n{rows}")
+
+    with pytest.raises(BadTable, match="human_a gives 0, 1, and other people give no, yes: no"):
+        scale_of(labels, options_of(["labels.csv"]))
+
+
 def test_a_certainty_without_numbers_and_a_column_of_models_are_not_used(read):
     labels = read("id,human,human_confidence,model,judge\n1,a,True,gpt-4,a\n2,b,True,o_1,b\n")
 

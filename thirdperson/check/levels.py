@@ -1,7 +1,7 @@
 """What the labels of a table are: two labels, classes, steps in an order, or scores."""
 
 from argparse import Namespace
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +18,7 @@ LEVELS: tuple[ScaleLevel, ...] = ("nominal", "ordinal", "score")
 _WORDS = {"nominal": "classes", "ordinal": "steps in an order", "score": "scores"}
 # Words are read as classes without being asked if there are no more, with so many labels each.
 _MOST_CLASSES, _FEWEST_EACH = 20, 5
+_TELLS = 10  # so many labels of a person show how that person writes them
 _MOST_STEPS = 12  # whole numbers of more values are scores
 _MOST_VALUES = 101  # different scores; more are rounded to steps
 
@@ -133,13 +134,30 @@ def _classes(labels: LabelTable, spellings: dict[str, str]) -> LabelScale:
             "compared. Name the columns of labels with --people and --judge."
         )
     by_people = {same_label(label.value) for label in labels.labels if not label.is_judge}
-    for judge in labels.raters(is_judge=True):
-        own = {same_label(label.value) for label in labels.labels if label.rater == judge}
-        if min(len(own), len(by_people)) > 1 and not own & by_people:
-            lists = [listed([spellings[x] for x in sorted(of)]) for of in (own, by_people)]
+    by_rater: dict[tuple[bool, str], Counter[str]] = defaultdict(Counter)
+    for label in labels.labels:
+        by_rater[label.is_judge, label.rater][same_label(label.value)] += 1
+    sets = {name: set(own) for (is_judge, name), own in by_rater.items() if is_judge}
+    pairs = [(f"{judge} gives", own, "people give", by_people) for judge, own in sets.items()]
+    # Whoever gave few labels may have had items that nobody else had.
+    of_people = [
+        (name, set(own))
+        for (is_judge, name), own in by_rater.items()
+        if not is_judge and own.total() >= _TELLS
+    ]
+    while of_people:
+        name, alike = of_people[0]
+        while more := [own for _, own in of_people if own & alike and not own <= alike]:
+            alike = alike.union(*more)
+        of_people = [(other, own) for other, own in of_people if not own & alike]
+        rest = set[str]().union(*(own for _, own in of_people))
+        pairs.append((f"{name} gives", alike, "other people give", rest))
+    for who, own, whom, others in pairs:
+        if min(len(own), len(others)) > 1 and not own & others:
+            lists = [listed([spellings[x] for x in sorted(of)]) for of in (own, others)]
             raise BadTable(
-                f"{judge} gives {lists[0]}, and people give {lists[1]}: no label is in both. Write "
-                "the same word for the same label, or name other columns with --people and --judge."
+                f"{who} {lists[0]}, and {whom} {lists[1]}: no label is in both. Write the same "
+                "word for the same label, or name other columns with --people and --judge."
             )
     names = sorted(spellings, key=lambda name: (name not in by_people, number(name) or 0, name))
     return _scale("nominal", names, spellings, range(len(names)))
