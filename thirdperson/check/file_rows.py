@@ -51,7 +51,8 @@ def rows_of_table(file: File, *, skip_faulty: bool) -> tuple[CheckedRows, list[s
     except Refused as error:
         faults += [str(fault) for fault in error.faults]
     if not faults and (total := _total(rows)):
-        (skipped if skip_faulty else faults).append(total)
+        at = total.removeprefix(f"{file.name}, ")
+        (skipped if skip_faulty else faults).append(at[:1].upper() + at[1:])
         rows.pop()
     if faults:
         raise BadTable("\n".join([f"{file.name} cannot be read.", *faults]))

@@ -70,7 +70,9 @@ def labels_of(
     missing = _missing_words([label for *_, labels in read for label in labels], read, columns)
 
     def advice() -> str:
-        return together(rows, columns.item, names, [*filter(None, [columns.annotator])])
+        of_labels = {*columns.named()} - {columns.persona, columns.question}
+        free = [name for name in names if name not in of_labels]
+        return together(rows, columns.item, free, [*filter(None, [columns.annotator])])
 
     dropped = Counter[tuple[str, str]]()
     seen: dict[tuple[str, str], str] = {}

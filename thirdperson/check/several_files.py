@@ -204,7 +204,7 @@ def together(rows: CheckedRows, item: str, names: Sequence[str], by: Sequence[st
             rows
         ):
             return f"{item},{other}".replace(", ", ",") if other else ""
-    return "COLUMN,COLUMN"
+    return "COLUMN,COLUMN" if others else ""
 
 
 def _rater_names(files: Sequence[Path]) -> dict[Path, str]:
