@@ -139,7 +139,12 @@ def read_persona(row: ImportRow, raw: Any) -> PersonaRecord | None:
     features = _features(row, raw.get("features"))
     text = row.text(raw, "text", name="persona text", limit=MAX_TEXT)
     if not raw.get("features") and not text:
-        row.fault("persona", "persona is empty", "the persona needs features or text.")
+        row.fault(
+            "persona",
+            "persona is empty",
+            "the persona needs features or text.",
+            "In a table, columns such as feature:age and persona_text hold them.",
+        )
     return PersonaRecord(key, features, text, _history(row, raw.get("history")))
 
 
