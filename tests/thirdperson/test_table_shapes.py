@@ -555,6 +555,10 @@ BOTH = "item,human_1,human_2,judge\n"
             "question_id,turn,human_1,judge\n1,1,a,a\n1,2,b,b\n2,1,a,b\n2,2,b,a\n",
             r"a second label of “human_1” .*--on question_id,turn",
         ),
+        (
+            "id,human_1,judge\n1,a,a\n1,b,a\n2,b,b\n",
+            r"a second label of “human_1” .*: --item COLUMN\.",
+        ),
     ],
 )
 def test_what_a_table_lacks_is_said_with_the_way_out(read, content, message):
