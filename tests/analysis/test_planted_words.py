@@ -322,6 +322,19 @@ def test_an_exclusion_after_a_report_is_said_to_be_one():
     )
 
 
+def test_one_exclusion_that_is_late_is_not_one_of_them():
+    study = planted()
+    record(study, REPORT_WRITTEN)
+    services.exclude(
+        annotator_id=Annotator.objects.filter(study=study)[0].pk, reason="Odd.", reopen_seats=False
+    )
+
+    assert (
+        "1 person is excluded after the first report, which could show the result."
+        in verdict_of(report_of(study)).caveats
+    )
+
+
 def test_the_only_person_leans_alone():
     study = planted(per_item=1, n_people=1, people=lambda place, seat: place % 2 > 0)
 
