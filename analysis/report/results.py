@@ -327,7 +327,10 @@ def excluded_people(report: ReportJson) -> Text | None:
     known = sum(one["after_report"] for one in human.get("exclusions", ()))
     if known:
         after = Quantity("count", people, known)
-        late = clause(", {n} of them after the first report, which could show the result", n=after)
+        form = ", {n} of them after the first report, which could show the result"
+        if known == n:
+            form = " after the first report, which could show the result"
+        late = clause(form, n=after)
     return clause("{people} {people.is} excluded{late}", people=people, late=late)
 
 

@@ -5,6 +5,7 @@ from studies.extra import Extra, Placed
 EXTRA = Extra(
     name="methods",
     title="More methods",
+    reasons={"less_of_persona": "the run saw less of the persona, and is not tested"},
     summary=(
         "The report adds chapters on disagreement among people, on criteria and values, and on "
         "whether certainty shows who is right."

@@ -20,7 +20,7 @@ from analysis.report.sentences import claim_p
 from analysis.report.study import IN_GENERAL, ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.tested import ReportedTest
-from analysis.report.words import reason, run_names
+from analysis.report.words import reason, run_names, whole_runs
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.core.multiplicity import holm
 from extras.methods.stats.meta_d import N_LEVELS, Insight, insight, insight_difference
@@ -35,9 +35,9 @@ def _entry(insight: Insight) -> Json:
     return out
 
 
-def _difference(gap: GeneralDifference, p_holm: float | None) -> Json:
+def _difference(gap: GeneralDifference, p_holm: float | None, *, is_whole: bool) -> Json:
     out: Json = {"n": gap.n, "holds_for": IN_GENERAL} | tested(gap)
-    put(out, "p_holm", p_holm, why(gap))
+    put(out, "p_holm", p_holm, why(gap) if is_whole else "less_of_persona")
     return out
 
 
@@ -110,17 +110,21 @@ m_ratio | number | `meta_d` divided by `d_prime`.
         gaps = [
             insight_difference(judge, items, people, votes.item, shared.items) for judge in judges
         ]
+        # Runs that saw less of the persona are described, not tested.
+        whole = study.whole_runs
+        tests = dict(zip(whole, holm([gaps[n].p for n in whole]), strict=True))
         entries = [
-            identity(run) | _entry(judge) | {"difference": _difference(gap, p)}
-            for run, judge, gap, p in zip(
-                study.data.runs, judges, gaps, holm([gap.p for gap in gaps]), strict=True
-            )
+            identity(run)
+            | _entry(judge)
+            | {"difference": _difference(gap, tests.get(n), is_whole=n in tests)}
+            for n, (run, judge, gap) in enumerate(zip(study.data.runs, judges, gaps, strict=True))
         ]
         return {"insight": {"levels": N_LEVELS, "people": _entry(people), "judges": entries}}
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         judges = report["insight"]["judges"] if "insight" in report else ()
-        return {CLAIM: [claim_p(judge["difference"]) for judge in judges]}
+        whole = whole_runs(report)
+        return {CLAIM: [claim_p(one["difference"]) for n, one in enumerate(judges) if n in whole]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "insight" in report:
@@ -152,10 +156,9 @@ INSIGHT = InsightSection()
 
 
 def _judges(report: ReportJson) -> Iterator[Text]:
-    """Whether each judge has more or less insight than people, after Holm's correction."""
-    for place, (name, entry) in enumerate(
-        zip(run_names(report), report["insight"]["judges"], strict=True)
-    ):
+    """Whether each whole judge has more or less insight than people, after Holm's correction."""
+    for place in whole_runs(report):
+        name, entry = run_names(report)[place], report["insight"]["judges"][place]
         difference, path = entry["difference"], f"insight.judges.{place}.difference"
         n, who = entry["n"] + report["insight"]["people"]["n"], Name(name)
         of = Population("answer", f"of {name} and of people", n)

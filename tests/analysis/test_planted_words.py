@@ -322,6 +322,19 @@ def test_an_exclusion_after_a_report_is_said_to_be_one():
     )
 
 
+def test_one_exclusion_that_is_late_is_not_one_of_them():
+    study = planted()
+    record(study, REPORT_WRITTEN)
+    services.exclude(
+        annotator_id=Annotator.objects.filter(study=study)[0].pk, reason="Odd.", reopen_seats=False
+    )
+
+    assert (
+        "1 person is excluded after the first report, which could show the result."
+        in verdict_of(report_of(study)).caveats
+    )
+
+
 def test_the_only_person_leans_alone():
     study = planted(per_item=1, n_people=1, people=lambda place, seat: place % 2 > 0)
 
@@ -426,6 +439,16 @@ def test_refusals_of_everything_leave_no_items_to_be_right_on():
     ) in verdict_of(report_of(study)).caveats
 
 
+def test_a_judge_that_nobody_can_read_is_named_beside_one_that_answers():
+    study = planted()
+    mumbling = make_run(study=study, judge="mumbling")
+    for item in Item.objects.filter(study=study):
+        judge_item(mumbling, item, state="unparseable")
+
+    caveats = verdict_of(report_of(study)).caveats
+    assert "mumbling gave no readable reply to any of 100 items." in caveats
+
+
 def test_too_few_people_for_an_interval_are_too_few_for_a_claim():
     report = report_of(planted(n_people=4, per_item=4, people=lambda place, seat: True))
 
@@ -441,6 +464,7 @@ def test_a_judge_that_is_not_done_is_let_finish_before_anything_is_added():
         judgment.save()
     report = report_of(study)
 
+    assert verdict_of(report).unfinished == "Unfinished: j made 60 of 100 judgments."
     assert verdict_of(report).settling == (
         "Let j judge the other 40 items, then build the report again."
     )

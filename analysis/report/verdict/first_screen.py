@@ -72,9 +72,9 @@ from analysis.report.words import (
 class ReportVerdict:
     """What a reader sees before scrolling; `chart` is None if nothing can be compared.
 
-    `unfinished` says how many answers are missing while a study recruits. `notes` name judges that
-    tie for the first place, and say what changed with the order of the responses. `sensitivity`
-    says for which epsilon the answer holds, if it depends on one.
+    `unfinished` says how many answers or judgments there are if some are missing. `notes` name
+    judges that tie for the first place, and say what changed with the order of the responses.
+    `sensitivity` says for which epsilon the answer holds, if it depends on one.
     """
 
     unfinished: str
@@ -99,18 +99,37 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
 
 
 def unfinished_of(report: ReportJson) -> str:
-    """How many answers are missing while the study recruits; empty if none are."""
+    """What is missing while the study recruits or a judge judges; empty if nothing is."""
+    parts = [*_missing_answers(report), *_open_judgments(report)]
+    return unbroken(say("Unfinished: {parts}.", parts=joined(parts))) if parts else ""
+
+
+def _missing_answers(report: ReportJson) -> Iterator[Text]:
     if not missing_answers(report):
-        return ""
+        return
     recruiting = report["human"]["recruiting"]
     answers = Population("answer", n=report["human"]["answers"], among=recruiting["wanted"])
-    text = say(
-        "Unfinished: {here} of {answers.among}, recruiting is {state}.",
+    yield clause(
+        "{here} of {answers.among}, recruiting is {state}",
         here=Quantity("count", answers, answers.n),
         answers=answers,
         state=Words(recruiting["state"]),
     )
-    return unbroken(text)
+
+
+def _open_judgments(report: ReportJson) -> Iterator[Text]:
+    for place, judge in enumerate(report["judges"]):
+        states = judge.get("judgments", {})
+        if not states.get("open"):
+            continue
+        wanted = sum(states.values())
+        made = Population("judgment", n=wanted - states["open"], among=wanted)
+        yield clause(
+            "{judge} made {here} of {made.among}",
+            judge=Name(judge_name(report, place)),
+            here=Quantity("count", made, made.n),
+            made=made,
+        )
 
 
 def tie_notes(report: ReportJson) -> Iterator[Text]:
@@ -146,8 +165,13 @@ def order_notes(report: ReportJson) -> Iterator[Text]:
 
 
 SHOWN_CAVEATS = 3
-# A judge that refused at least this share of its items is named.
+# A judge that refused at least this share of its items, or gave no readable reply, is named.
 MANY_REFUSED = 0.2
+# Why an item has no answer, what the judge did, and how all items are named after it.
+SILENT = (
+    ("refused", "refused", "all"),
+    ("unparseable", "gave no readable reply to", "any of"),
+)
 # If so many of the answered items have one answer, their majority is no majority.
 MANY_ALONE = 0.2
 # Two judges that give this many items the same answers, and no other, are named.
@@ -246,23 +270,31 @@ def _of_chapters(report: ReportJson) -> Text | None:
 
 
 def _refusing(report: ReportJson) -> Text | None:
+    """The judges that refused many items, or whose replies to many could not be read."""
     judges = report["judges"]
-    refused, is_all = [], True
-    for judge in judges:
-        n, asked = judge["excluded"]["refused"], judge["items"]
-        if n < MANY_REFUSED * max(1, asked):
-            continue
-        is_all &= n == asked
-        form = "{judge} refused all {n.of}" if n == asked else "{judge} refused {n} of {n.of}"
-        of = items(report, "that it was asked", asked)
-        judge_name = Name(run_name(judge, judges))
-        refused.append(clause(form, judge=judge_name, n=Quantity("count", of, n)))
-    if not refused:
+    parts, answering, named = [], False, set()
+    for place, judge in enumerate(judges):
+        asked = judge["items"]
+        for state, verb, every in SILENT:
+            n = judge["excluded"][state]
+            if n < MANY_REFUSED * max(1, asked):
+                continue
+            answering |= sum(judge["excluded"][one] for one, *_ in SILENT) < asked
+            named.add(place)
+            form = (
+                f"{{judge}} {verb} {every} {{n.of}}"
+                if n == asked
+                else f"{{judge}} {verb} {{n}} of {{n.of}}"
+            )
+            of = items(report, "that it was asked", asked)
+            judge_name = Name(run_name(judge, judges))
+            parts.append(clause(form, judge=judge_name, n=Quantity("count", of, n)))
+    if not parts:
         return None
-    rest = "" if is_all else "; its accuracy is about the others"
-    if rest and len(refused) > 1:
+    rest = "; its accuracy is about the others" if answering else ""
+    if rest and len(named) > 1:
         rest = "; accuracy is about the others"
-    return say("{refused}{rest}.", refused=joined(refused), rest=Words(rest))
+    return say("{parts}{rest}.", parts=joined(parts), rest=Words(rest))
 
 
 def _identical(report: ReportJson) -> Text | None:

@@ -10,6 +10,7 @@ from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from analysis.stats import Sharing
 from annotation.models import Annotation
+from extras.methods.insight import INSIGHT
 from extras.methods.stats import insight
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
@@ -117,6 +118,20 @@ def test_the_page_says_who_has_more_insight(knows, judges, words):
     assert any(text.startswith(words) for text in claims)
     table = all_tables(report)["insight"]
     assert [row[0] for row in table.rows] == ["People, single answers", *sorted(judges)]
+
+
+def test_a_run_that_saw_less_of_the_persona_is_described_and_not_tested():
+    study = asked(knows=0.5)
+    study.judge_runs.filter(judge__name="blind").update(features="none")
+    report = report_of(study)
+
+    said = " ".join(str(one.text) for one in all_sentences(report, "finding"))
+    assert "telling" in said
+    assert "blind" not in said.split("Insight of people")[1]
+    blind, telling = (one["difference"] for one in report["insight"]["judges"])
+    assert blind["p_holm_reason"] == "less_of_persona"
+    assert telling["p_holm"] == telling["p"]
+    assert len(INSIGHT.claims(report)["insight against people"]) == 1
 
 
 @pytest.mark.nightly
