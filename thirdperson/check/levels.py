@@ -138,7 +138,7 @@ def _classes(labels: LabelTable, spellings: dict[str, str]) -> LabelScale:
     for label in labels.labels:
         by_rater[label.is_judge, label.rater][same_label(label.value)] += 1
     sets = {name: set(own) for (is_judge, name), own in by_rater.items() if is_judge}
-    pairs = [(f"{judge} gives", own, "people give", by_people) for judge, own in sets.items()]
+    pairs = [(judge, own, "people", by_people) for judge, own in sets.items()]
     # Whoever gave few labels may have had items that nobody else had.
     of_people = [
         (name, set(own))
@@ -151,13 +151,14 @@ def _classes(labels: LabelTable, spellings: dict[str, str]) -> LabelScale:
             alike = alike.union(*more)
         of_people = [(other, own) for other, own in of_people if not own & alike]
         rest = set[str]().union(*(own for _, own in of_people))
-        pairs.append((f"{name} gives", alike, "other people give", rest))
-    for who, own, whom, others in pairs:
+        pairs.append((name, alike, "other people", rest))
+    for rater, own, people, others in pairs:
         if min(len(own), len(others)) > 1 and not own & others:
             lists = [listed([spellings[x] for x in sorted(of)]) for of in (own, others)]
             raise BadTable(
-                f"{who} {lists[0]}, and {whom} {lists[1]}: no label is in both. Write the same "
-                "word for the same label, or name other columns with --people and --judge."
+                f"{rater} gives {lists[0]}, and {people} give {lists[1]}: no label is in both. "
+                "Write the same word for the same label, or name other columns with --people and "
+                "--judge."
             )
     names = sorted(spellings, key=lambda name: (name not in by_people, number(name) or 0, name))
     return _scale("nominal", names, spellings, range(len(names)))
