@@ -72,9 +72,9 @@ from analysis.report.words import (
 class ReportVerdict:
     """What a reader sees before scrolling; `chart` is None if nothing can be compared.
 
-    `unfinished` says how many answers or judgments there are if some are missing. `notes` name
-    judges that tie for the first place, and say what changed with the order of the responses.
-    `sensitivity` says for which epsilon the answer holds, if it depends on one.
+    `unfinished` says how many answers are missing while a study recruits. `notes` name judges that
+    tie for the first place, and say what changed with the order of the responses. `sensitivity`
+    says for which epsilon the answer holds, if it depends on one.
     """
 
     unfinished: str
@@ -99,37 +99,18 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
 
 
 def unfinished_of(report: ReportJson) -> str:
-    """What is missing while the study recruits or a judge judges; empty if nothing is."""
-    parts = [*_missing_answers(report), *_open_judgments(report)]
-    return unbroken(say("Unfinished: {parts}.", parts=joined(parts))) if parts else ""
-
-
-def _missing_answers(report: ReportJson) -> Iterator[Text]:
+    """How many answers are missing while the study recruits; empty if none are."""
     if not missing_answers(report):
-        return
+        return ""
     recruiting = report["human"]["recruiting"]
     answers = Population("answer", n=report["human"]["answers"], among=recruiting["wanted"])
-    yield clause(
-        "{here} of {answers.among}, recruiting is {state}",
+    text = say(
+        "Unfinished: {here} of {answers.among}, recruiting is {state}.",
         here=Quantity("count", answers, answers.n),
         answers=answers,
         state=Words(recruiting["state"]),
     )
-
-
-def _open_judgments(report: ReportJson) -> Iterator[Text]:
-    for place, judge in enumerate(report["judges"]):
-        states = judge.get("judgments", {})
-        if not states.get("open"):
-            continue
-        wanted = sum(states.values())
-        made = Population("judgment", n=wanted - states["open"], among=wanted)
-        yield clause(
-            "{judge} made {here} of {made.among}",
-            judge=Name(judge_name(report, place)),
-            here=Quantity("count", made, made.n),
-            made=made,
-        )
+    return unbroken(text)
 
 
 def tie_notes(report: ReportJson) -> Iterator[Text]:
