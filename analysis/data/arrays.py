@@ -230,6 +230,8 @@ class RunData:
     wording_sha256: str = ""
     framing: str = USUAL_FRAMING
     price_remark: str = ""
+    # What of its cost is the most that it can be, because the server did not report tokens.
+    usd_at_most: float = 0.0
 
     @property
     def way(self) -> tuple[str, str]:

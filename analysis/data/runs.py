@@ -28,7 +28,7 @@ from analysis.data.juries import Makers, ProbedRun, probed
 from analysis.data.raters import number_columns, number_of, or_nan, places_of
 from analysis.data.views import StudyThen
 from judging.bias.probe_choices import probe_choice
-from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment, Jury
+from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import stored_words, tasks_of_items
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
@@ -36,7 +36,6 @@ from judging.runs.request_conditions import FILMS, Reported, conditions_of
 from judging.worker.budgets import REMOVED
 from studies.models import Item as ItemRow
 from studies.models import Study
-from studies.money import format_cost
 
 
 def _without_own_port(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -136,7 +135,9 @@ def runs_of(
             state=state,
             state_reason=why,
             cost=cost,
-            price_remark=_price_remark(run.judge, cost, asked, at_most),
+            # What was known when it asked, so that the same replies give the same report.
+            price_remark=run.judge.price_remark_on(asked) if cost.usd is not None and asked else "",
+            usd_at_most=0.0 if at_most is None else at_most / NANO,
             judgments=rows,
             read_leniently=read_leniently,
             strictly=strictly,
@@ -361,19 +362,6 @@ def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgm
         rows.replies,
         shares,
     )
-
-
-def _price_remark(judge: Judge, cost: RunMoney, asked: date | None, at_most: int | None) -> str:
-    """What was known when it asked, so that the same replies give the same report."""
-    if cost.usd is None or asked is None:
-        return ""
-    remarks = [judge.price_remark_on(asked)]
-    if at_most:
-        remarks.append(
-            f"${format_cost(at_most / NANO)} of its cost is an upper estimate, because the server "
-            "did not report tokens."
-        )
-    return " ".join(filter(None, remarks))
 
 
 def _costs(runs: Sequence[int], among: Q) -> dict[int, tuple[RunMoney, date, int | None]]:

@@ -10,9 +10,10 @@ from django.utils.translation import gettext
 from studies.models import Study
 from studies.statements import clock
 
-# Excludes characters that are easily confused when a code is copied by hand.
 # Why a researcher who walks through a test study is excluded; such walks are counted nowhere.
+# Existing annotators have this text; do not change it.
 TEST_WALK = "A researcher's walk through a test study."
+# Excludes characters that are easily confused when a code is copied by hand.
 _LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 

@@ -56,7 +56,6 @@ from studies.statements import clock
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BETWEEN = re.compile(r"[\s,;]+")
-# Why a test participant is excluded. Existing annotators have this text; do not change it.
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def test_columns_whose_names_end_in_a_number_are_no_lists(tmp_path):
         ),
         (
             [*map(list, map(dict.values, PLAIN)), ["Grand Total", "30", "", "28"]],
-            "Line 14: the row “Grand Total” is about the rows above it. Remove it.",
+            "line 14: the row “Grand Total” is about the rows above it. Remove it.",
         ),
         ([["q1\0", "a", "b", "a"]], "line 2, .*“q1” has the control character U.0000. Remove it."),
     ],

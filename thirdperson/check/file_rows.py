@@ -51,8 +51,9 @@ def rows_of_table(file: File, *, skip_faulty: bool) -> tuple[CheckedRows, list[s
     except Refused as error:
         faults += [str(fault) for fault in error.faults]
     if not faults and (total := _total(rows)):
-        at = total.removeprefix(f"{file.name}, ")
-        (skipped if skip_faulty else faults).append(at[:1].upper() + at[1:])
+        if not skip_faulty:
+            raise BadTable(total)
+        skipped.append(total)
         rows.pop()
     if faults:
         raise BadTable("\n".join([f"{file.name} cannot be read.", *faults]))

@@ -137,8 +137,11 @@ def _classes(labels: LabelTable, spellings: dict[str, str]) -> LabelScale:
     by_rater: dict[tuple[bool, str], Counter[str]] = defaultdict(Counter)
     for label in labels.labels:
         by_rater[label.is_judge, label.rater][same_label(label.value)] += 1
-    sets = {name: set(own) for (is_judge, name), own in by_rater.items() if is_judge}
-    pairs = [(judge, own, "people", by_people) for judge, own in sets.items()]
+    pairs = [
+        (name, set(own), "people", by_people)
+        for (is_judge, name), own in by_rater.items()
+        if is_judge
+    ]
     # Whoever gave few labels may have had items that nobody else had.
     of_people = [
         (name, set(own))

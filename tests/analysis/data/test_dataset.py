@@ -12,6 +12,7 @@ from analysis.data.dataset import load_dataset
 from analysis.errors import AnalysisError
 from analysis.report.build import build_report
 from analysis.report.report_json import to_json
+from analysis.report.sections.record.section import cost
 from annotation.models import Annotation, AnnotationRevision
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_persona, make_study
@@ -202,12 +203,16 @@ def test_what_a_server_did_not_report_is_an_upper_estimate():
     study = make_study()
     run = make_run(study=study)
     judge_item(run, make_item(study=study), "r1")
-    assert load_dataset(study.slug).runs[0].price_remark == ""
+    known = load_dataset(study.slug)
     run.judgments.get().attempts.update(cost_is_estimate=True)
 
-    assert load_dataset(study.slug).runs[0].price_remark == (
+    estimated = load_dataset(study.slug)
+
+    assert cost(known.runs[0], 0, is_part=False).get("price_remark") is None
+    assert cost(estimated.runs[0], 0, is_part=False)["price_remark"] == (
         "$0.001 of its cost is an upper estimate, because the server did not report tokens."
     )
+    assert estimated.inputs_hash == known.inputs_hash
 
 
 def test_a_larger_study_takes_no_more_queries():

@@ -55,7 +55,14 @@ def cost(run: RunData, correct: int, *, is_part: bool) -> Json:
     usd = None if is_part else used.usd
     per_label = usd / correct if usd is not None and correct else None
     put(out, "usd_per_correct", per_label, known if usd is None else "empty_group")
-    return out | ({"price_remark": run.price_remark} if run.price_remark else {})
+    remarks = [run.price_remark]
+    if used.usd and run.usd_at_most:
+        remarks.append(
+            f"${format_cost(run.usd_at_most)} of its cost is an upper estimate, because the server "
+            "did not report tokens."
+        )
+    remark = " ".join(filter(None, remarks))
+    return out | ({"price_remark": remark} if remark else {})
 
 
 def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
