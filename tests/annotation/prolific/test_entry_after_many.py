@@ -80,5 +80,6 @@ def test_an_arrival_after_thousands_costs_what_the_first_one_does(prolific):
     came_before(row, EARLIER)
     last = come(row.study, row, prolific)
 
-    assert last[0] <= first[0]
+    # Chance decides whether the items are read in one part or in two.
+    assert last[0] <= first[0] + 1
     assert last[1] <= 1.5 * first[1]  # many more would be read one by one
